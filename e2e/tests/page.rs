@@ -77,9 +77,16 @@ fn what_is_configured_is_shown_without_its_secrets_to_those_who_have_the_token()
     let folder = tempfile::tempdir().expect("there is room for temporary files");
     let config = CONFIG.replace("api: {", "api: {token: hunter2, analytics: false, ");
     let service = Service::serve(&config, folder.path());
-    for path in
-        ["/configuration", "/requests", "/models", "/models/plain/features", "/items/a", "/users/u", "/items?ids=a"]
-    {
+    for path in [
+        "/configuration",
+        "/evaluation",
+        "/requests",
+        "/models",
+        "/models/plain/features",
+        "/items/a",
+        "/users/u",
+        "/items?ids=a",
+    ] {
         assert_eq!(service.get(path).refusal().0, "unauthorized", "{path}");
     }
     let head =
@@ -89,6 +96,8 @@ fn what_is_configured_is_shown_without_its_secrets_to_those_who_have_the_token()
     let told = told.json();
     assert_eq!(told["configuration"]["api"]["token"], "hidden");
     assert_eq!(told["configuration"]["features"][0]["name"], "price");
+    let defaults = told["defaults"].as_array().expect("a list");
+    assert!(defaults.contains(&json!("api.limits.drainTimeout")) && !defaults.contains(&json!("api.port")), "{told}");
     assert!(told["warnings"][0].as_str().is_some_and(|text| text.contains("analytics is ignored")), "{told}");
 }
 
@@ -134,4 +143,39 @@ fn a_page_that_is_off_leaves_nothing() {
     for path in ["/page", "/requests", "/models", "/configuration", "/items/a", "/assets/main.js"] {
         assert_eq!(service.get(path).refusal().0, "not_found", "{path}");
     }
+}
+
+#[test]
+fn models_are_evaluated_and_the_lists_that_they_rank_worst_are_ranked_again() {
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let service = Service::serve(DURABLE, folder.path());
+    service.feedback(&cheap_wins(200));
+    service.settle();
+    let ended = || {
+        service.post("/evaluation", &json!({})).ok();
+        service.until("evaluated", || service.get("/evaluation").ok().json()["running"].is_null());
+        service.get("/evaluation").ok().json()["last"].clone()
+    };
+    let problem = ended()["problem"].clone();
+    assert!(problem.as_str().is_some_and(|text| text.contains("no model that ranks is trained yet")), "{problem}");
+    service.train("m");
+    let report = ended()["report"].clone();
+    assert_eq!(report["rankers"][0]["version"], service.status()["models"]["m"]["version"], "{report}");
+    assert!(report["scores"][0]["value"].as_f64().is_some_and(|value| value > 0.5), "{report}");
+    let list = report["worst"][0]["lists"][0].clone();
+    let requests = service.get("/requests").ok().json()["requests"].clone();
+    let of_it = |request: &&Value| request["request"]["id"] == list["ranking"] && request["relevant"].is_array();
+    let kept = requests.as_array().and_then(|all| all.iter().find(of_it)).unwrap_or_else(|| panic!("{requests}"));
+    assert_eq!(kept["relevant"].as_array().map(Vec::len), list["relevant"].as_u64().map(|number| number as usize));
+    let again = service.post_text(&format!("/requests/{}/rank/m", kept["number"]), "").ok().json();
+    assert_eq!(again["items"].as_array().map(Vec::len), list["items"].as_u64().map(|number| number as usize));
+}
+
+#[test]
+fn a_service_without_a_model_that_learns_says_that_there_is_nothing_to_evaluate() {
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let service = Service::serve(CONFIG, folder.path());
+    let told = service.get("/evaluation").ok().json();
+    assert!(told["unavailable"].as_str().is_some_and(|text| text.contains("lambdamart")), "{told}");
+    assert_eq!(service.post("/evaluation", &json!({})).refusal().0, "not_available");
 }

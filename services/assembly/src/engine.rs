@@ -67,8 +67,8 @@ pub fn configuration(path: Option<&Path>) -> Result<Config> {
 /// What a configuration says, for the page for browsers.
 #[derive(Debug, Clone, Default)]
 pub struct Told {
-    /// Its text as JSON, without what is secret.
-    pub configuration: serde_json::Value,
+    /// As it was loaded, without what is secret.
+    pub shown: rankwright_config::Shown,
     /// What was warned of.
     pub warnings: Vec<String>,
 }
@@ -94,7 +94,7 @@ pub fn configuration_with_text(path: Option<&Path>) -> Result<(Config, Told)> {
         rankwright_source::check(source).map_err(|error| anyhow!("{place}: {error}"))?;
     }
     let warnings = warnings.iter().map(ToString::to_string).collect();
-    Ok((config, Told { configuration: rankwright_config::shown(&text), warnings }))
+    Ok((config, Told { shown: rankwright_config::shown(&text, &environment), warnings }))
 }
 
 /// Opens the models of a configuration alone.
@@ -243,6 +243,11 @@ impl Engine {
                 traces.finish().await;
             }
         })
+    }
+
+    /// Where the stores' clocks and sockets are, for threads that were not begun there.
+    pub fn runtime(&self) -> &Handle {
+        &self.runtime
     }
 
     /// Columns of all features, as models name them.

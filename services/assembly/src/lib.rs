@@ -51,7 +51,7 @@ pub use gauges::Gauges;
 pub use importer::Importer;
 pub use inlet::Inlet;
 pub use log::{complain, flush_log, log_to, log_to_stderr, set_log_filter};
-pub use program::{TERMINATED, chain, exit, exit_code, job_runtime, leave, print, runtime};
+pub use program::{TERMINATED, chain, exit, exit_code, give_way, job_runtime, leave, print, runtime};
 pub use purge::{purge, purge_places};
 pub use rankwright_serve::clock::now;
 pub use rankwright_serve::server::stop_signal;

@@ -2,12 +2,12 @@
 
 use crate::engine::{Engine, Told};
 use crate::forget::Forgetter;
+use rankwright_serve::Evaluation;
 use rankwright_serve::front::{Front, StoredAs};
 use std::sync::Arc;
 
 /// The page over an engine, whose configuration says this.
-pub(crate) fn front(engine: &Arc<Engine>, told: Told) -> Front {
-    let Told { configuration, warnings } = told;
+pub(crate) fn front(engine: &Arc<Engine>, told: Told, evaluation: Option<Arc<dyn Evaluation>>) -> Front {
     let mut front = Front::new(rankwright_console::router(&engine.config.api.page.image_origins));
     let stored = engine.plan.stored().iter().map(|stored| StoredAs {
         slot: stored.slot,
@@ -17,6 +17,7 @@ pub(crate) fn front(engine: &Arc<Engine>, told: Told) -> Front {
     front.stored = stored.collect();
     front.versions = engine.versions.clone();
     front.forget = Some(Arc::new(Forgetter::over(engine.clone())));
-    (front.configuration, front.warnings) = (configuration, warnings);
+    front.evaluation = evaluation;
+    (front.configuration, front.warnings) = (told.shown, told.warnings);
     front
 }

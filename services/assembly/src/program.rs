@@ -100,6 +100,13 @@ pub fn job_runtime() -> std::io::Result<Runtime> {
     Ok(runtime)
 }
 
+/// Lets all other threads go first: this one, and those that it begins, get what time of the processors is left. Where the
+/// system does not allow it, nothing changes.
+pub fn give_way() {
+    const LAST: i32 = 19;
+    let _as_it_was = rustix::process::nice(LAST); // Linux takes it as of one thread
+}
+
 /// Ends the process at once, with this exit code, once the log is written; what is in other buffers of this program is lost.
 ///
 /// `std::process::exit` runs what libraries have registered for the end of a process. Those of the boosters and of OpenMP take

@@ -15,7 +15,7 @@ use futures_util::future::BoxFuture;
 use prometheus::Registry;
 use rankwright_config::{SourceConfig, State};
 use rankwright_model::Alone;
-use rankwright_serve::{App, Published, Status, Training, tls};
+use rankwright_serve::{App, Evaluation, Published, Status, Training, tls};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Notify;
@@ -46,6 +46,8 @@ pub struct Service {
     pub closes: bool,
     /// Trains models on request.
     pub training: Option<Arc<dyn Training>>,
+    /// Compares models for the page.
+    pub evaluation: Option<Arc<dyn Evaluation>>,
     /// A stream that is followed.
     pub follows: Option<SourceConfig>,
     /// Further entries of `GET /status`.
@@ -101,7 +103,7 @@ pub fn listen(engine: Arc<Engine>, service: Service) -> BoxFuture<'static, Resul
             App::builder(&config, engine.state.clone(), loader).registry(registry).log(crate::log::set_log_filter);
         app = app.tracer(engine.tracer().clone());
         if service.ranks && config.api.page.enabled.unwrap_or(service.page) {
-            app = app.page(page::front(&engine, service.told));
+            app = app.page(page::front(&engine, service.told, service.evaluation));
         }
         if let State::Redis(redis) = &config.state {
             app = app.store_timeout(redis.timeout.command);

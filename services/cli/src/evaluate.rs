@@ -2,7 +2,7 @@
 
 mod html;
 mod plot;
-mod rankers;
+pub(crate) mod rankers;
 mod table;
 
 use crate::options::{Output, path};
@@ -11,7 +11,7 @@ use crate::stop;
 use anyhow::{Context, Result, bail};
 use rankers::chosen;
 use rankwright_assembly::{
-    as_owner, configuration, open_clickthroughs, open_versions, print, runtime, served_constants,
+    as_owner, complain, configuration, open_clickthroughs, open_versions, print, runtime, served_constants,
 };
 use rankwright_config::model::{Arm, Split, Weighting};
 use rankwright_config::{Config, State, ranking_field};
@@ -98,6 +98,7 @@ fn compared(config: &Config, options: &Options, runtime: &Runtime) -> Result<Rep
     let context = options.context.as_deref().map(|field| ranking_field(field).to_owned());
     let _inside = runtime.enter();
     let chosen = chosen(config, &*open_versions(config)?, &options.model)?;
+    chosen.left_out.iter().for_each(|left_out| complain(left_out));
     let store = open_clickthroughs(config)?;
     let mut definition = chosen.definition.clone();
     definition.split = split.unwrap_or(definition.split);

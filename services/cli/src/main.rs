@@ -3,6 +3,7 @@
 mod analytics;
 mod autofeature;
 mod evaluate;
+mod evaluator;
 mod export;
 mod forget;
 mod generate;

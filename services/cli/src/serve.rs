@@ -1,5 +1,6 @@
 //! `serve`: answers requests over the state and the models there are.
 
+use crate::evaluator::Evaluator;
 use crate::options::ServeOptions;
 use crate::trainer::Trainer;
 use anyhow::Result;
@@ -24,6 +25,8 @@ pub(crate) fn run(options: &ServeOptions) -> Result<()> {
 
 /// All that this program can do.
 pub(crate) fn service(engine: Arc<Engine>) -> Service {
+    let evaluation: Arc<dyn rankwright_serve::Evaluation> = Arc::new(Evaluator::new(engine.clone()));
     let training: Arc<dyn rankwright_serve::Training> = Arc::new(Trainer::new(engine));
-    Service { ranks: true, page: true, feedback: true, closes: true, training: Some(training), ..Service::default() }
+    let (training, evaluation) = (Some(training), Some(evaluation));
+    Service { ranks: true, page: true, feedback: true, closes: true, training, evaluation, ..Service::default() }
 }

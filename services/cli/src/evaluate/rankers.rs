@@ -1,7 +1,6 @@
 //! Which models take part.
 
 use anyhow::{Context, Result, anyhow, bail};
-use rankwright_assembly::complain;
 use rankwright_config::model::LambdaMart;
 use rankwright_config::{Config, Model};
 use rankwright_model::{Model as Scoring, Shuffle, VersionId, VersionStore};
@@ -9,13 +8,15 @@ use rankwright_train::evaluate::Ranker;
 
 /// The models that are compared.
 #[derive(Debug)]
-pub(super) struct Chosen {
+pub(crate) struct Chosen {
     /// The model whose split, labels and metrics are used.
-    pub(super) model: String,
-    pub(super) definition: LambdaMart,
-    pub(super) rankers: Vec<Ranker>,
+    pub(crate) model: String,
+    pub(crate) definition: LambdaMart,
+    pub(crate) rankers: Vec<Ranker>,
     /// What to know before the figures are believed.
-    pub(super) notes: Vec<String>,
+    pub(crate) notes: Vec<String>,
+    /// Which models do not take part, and why.
+    pub(crate) left_out: Vec<String>,
 }
 
 /// A model that was asked for, be it by a version.
@@ -29,9 +30,10 @@ struct Asked<'a> {
 ///
 /// # Errors
 /// Says which names there are.
-pub(super) fn chosen(config: &Config, versions: &dyn VersionStore, named: &[String]) -> Result<Chosen> {
+pub(crate) fn chosen(config: &Config, versions: &dyn VersionStore, named: &[String]) -> Result<Chosen> {
+    let mut left_out = Vec::new();
     let asked = match named.is_empty() {
-        true => all(config, versions)?,
+        true => all(config, versions, &mut left_out)?,
         false => named.iter().map(|text| asked(config, text)).collect::<Result<_>>()?,
     };
     let several = |name: &str| asked.iter().filter(|asked| asked.name == name).count() > 1;
@@ -48,17 +50,17 @@ pub(super) fn chosen(config: &Config, versions: &dyn VersionStore, named: &[Stri
     }
     if let Some(ranker) = rankers.iter().find(|ranker| ["shown", "random"].contains(&ranker.name.as_str())) {
         bail!(
-            "the report calls another order {}: name its version, as in --model {}@VERSION, or rename the model",
+            "the report calls another order {}: name its version, as in {}@VERSION, or rename the model",
             ranker.name,
             ranker.name
         );
     }
     let (model, definition) = reference(config, &asked)?;
     let notes = asked.iter().filter_map(|asked| differs(asked, model, definition)).collect();
-    Ok(Chosen { model: model.to_owned(), definition: definition.clone(), rankers, notes })
+    Ok(Chosen { model: model.to_owned(), definition: definition.clone(), rankers, notes, left_out })
 }
 
-fn all<'a>(config: &'a Config, versions: &dyn VersionStore) -> Result<Vec<Asked<'a>>> {
+fn all<'a>(config: &'a Config, versions: &dyn VersionStore, left_out: &mut Vec<String>) -> Result<Vec<Asked<'a>>> {
     let mut all = Vec::new();
     for (name, model) in &config.models {
         let is_ready = match model {
@@ -68,7 +70,7 @@ fn all<'a>(config: &'a Config, versions: &dyn VersionStore) -> Result<Vec<Asked<
         };
         match (is_ready, model) {
             (true, _) => all.push(Asked { name, model, version: None }),
-            (false, Model::LambdaMart(_)) => complain(&format!("model {name} is not trained yet, and is left out")),
+            (false, Model::LambdaMart(_)) => left_out.push(format!("model {name} is not trained yet, and is left out")),
             _ => {}
         }
     }
@@ -93,7 +95,7 @@ fn asked<'a>(config: &'a Config, text: &str) -> Result<Asked<'a>> {
             if known.is_empty() { "none".to_owned() } else { known.join(", ") }
         );
     };
-    let version = version.map(|version| version.parse().with_context(|| format!("--model {text}"))).transpose()?;
+    let version = version.map(|version| version.parse().with_context(|| format!("model {text}"))).transpose()?;
     if let (Some(_), Model::Shuffle { .. } | Model::Noop) = (&version, model) {
         bail!("model '{name}' is of type {}, which has no versions: name it without @", model.type_name());
     }
@@ -184,7 +186,7 @@ models:
         assert_eq!(refused(&["c"]), "no model 'c' that ranks: the configuration has a, b, dice, same");
         assert_eq!(refused(&["a"]), "model 'a' is not trained yet: run 'rankwright train' first");
         assert_eq!(refused(&[]), "no model that ranks is trained yet: run 'rankwright train' first");
-        assert!(refused(&["a@newest"]).starts_with("--model a@newest: invalid model version \"newest\""));
+        assert!(refused(&["a@newest"]).starts_with("model a@newest: invalid model version \"newest\""));
         assert!(
             refused(&["a@20211114T162500000Z-1a2b3c4d"]).contains("model \"a\" has no version 20211114T162500000Z")
         );

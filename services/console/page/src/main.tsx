@@ -7,6 +7,7 @@ import { failure, Loading, Login, Problem } from "./parts";
 import { href, route } from "./route";
 import "./style.css";
 import { Configuration } from "./views/configuration";
+import { Evaluation } from "./views/evaluation";
 import { Features } from "./views/features";
 import { LookUp } from "./views/look-up";
 import { Models } from "./views/models";
@@ -28,6 +29,7 @@ const VIEWS: View[] = [
   { name: "recommend", title: "Recommendations", endpoint: "POST /recommend/{model}", show: Recommend },
   { name: "features", title: "Features", endpoint: "GET /models/{name}/features", show: Features },
   { name: "models", title: "Models", endpoint: "GET /models", show: Models },
+  { name: "evaluation", title: "Evaluation", endpoint: "GET /evaluation", show: Evaluation },
   { name: "look-up", title: "Look up", endpoint: "GET /items/{id}", show: LookUp },
   { name: "configuration", title: "Configuration", endpoint: "GET /configuration", show: Configuration },
 ];

@@ -18,6 +18,7 @@ export interface Field {
 export interface RankRequest {
   id: string;
   timestamp: string | number;
+  tenant?: string | null;
   user?: string | null;
   session?: string | null;
   fields?: Field[] | null;
@@ -31,6 +32,8 @@ export interface Sampled {
   items: number;
   took: number;
   fallback: string | null;
+  /** What the visitor chose, of a list that an evaluation found. */
+  relevant: string[] | null;
   request: RankRequest;
 }
 
@@ -183,7 +186,8 @@ export interface Promoted {
 
 export interface Stored {
   id: string;
-  values: { name: string; features: string[]; value: unknown; time: number | null }[];
+  /** Of ids of items, `times` says when each came. */
+  values: { name: string; features: string[]; value: unknown; time: number | null; times?: number[] }[];
   bytes: number;
 }
 
@@ -194,6 +198,10 @@ export interface Forgotten {
 
 export interface Configuration {
   configuration: unknown;
+  /** Paths of what its text leaves out; one of a mapping stands for all of it. */
+  defaults: string[];
+  /** Paths of what variables of the environment say, with their names. */
+  environment: Record<string, string>;
   warnings: string[];
 }
 
@@ -201,4 +209,55 @@ export interface ItemFields {
   title: string | null;
   price: string | null;
   image: string | null;
+}
+
+/** What is compared: models, or `MODEL@VERSION`; none stands for all. */
+export interface Compared {
+  models: string[];
+  by: string | null;
+}
+
+export interface Evaluations {
+  /** Why nothing can be compared. */
+  unavailable: string | null;
+  running: { compared: Compared; began: number; rankings: number } | null;
+  last: { compared: Compared; began: number; ended: number; problem: string | null; report: Report | null } | null;
+}
+
+/** A figure with its 95 % interval. */
+export interface Figure {
+  value: number | null;
+  low: number | null;
+  high: number | null;
+}
+
+export interface Score extends Figure {
+  metric: string;
+  ranker: string;
+  weighted: Figure | null;
+}
+
+export interface WorstList {
+  ranking: string;
+  tenant: string;
+  time: string;
+  items: number;
+  relevant: number;
+  value: number | null;
+  shown: number | null;
+  segment?: string;
+}
+
+export interface Report {
+  model: string;
+  split: string;
+  lists: { train: number; test: number; visitors: number; from: string | null; to: string | null };
+  metrics: string[];
+  rankers: { name: string; kind: "model" | "shown" | "random"; version?: string }[];
+  scores: Score[];
+  differences: (Score & { than: string })[];
+  weighted: { curve: { estimatedFrom: string; points: { position: number; examination: number | null; low: number | null; high: number | null; shown: number; clicks: number }[] } | null; unavailable: string | null };
+  segments: { field: string; others: number; segments: { value: string | null; lists: number; visitors: number; scores: Score[] }[] } | null;
+  worst: { ranker: string; lists: WorstList[] }[];
+  notes: string[];
 }

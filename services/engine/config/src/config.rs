@@ -96,7 +96,7 @@ impl Config {
 }
 
 /// Reads a tree, and once more with what misspelt keys are meant to be, until no more of them come to light.
-fn read_whole(tree: &Node) -> (Report, Config) {
+pub(crate) fn read_whole(tree: &Node) -> (Report, Config) {
     let mut report = Report::default();
     let mut config = read::config(&Value::root(tree, &report));
     while let Some(again) = report.again() {

@@ -17,6 +17,16 @@ pub fn parse(text: &str) -> Result<Duration, Invalid> {
     }
 }
 
+/// A duration in the largest unit of which it is a whole number.
+pub(crate) fn written(duration: Duration) -> String {
+    let millis = duration.as_millis();
+    let units = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000)];
+    match units.iter().find(|(_, of)| millis >= *of && millis.is_multiple_of(*of)) {
+        Some((unit, of)) => format!("{}{unit}", millis / of),
+        None => format!("{millis}ms"),
+    }
+}
+
 /// At most the longest duration there is.
 fn sum(text: &str) -> Option<Duration> {
     if text == "0" {
@@ -60,7 +70,7 @@ fn seconds(unit: &str) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::parse;
+    use super::{parse, written};
     use std::time::Duration;
 
     #[test]
@@ -82,6 +92,13 @@ mod tests {
             ("0.1s", 100),
         ] {
             assert_eq!(parse(text).ok(), Some(Duration::from_millis(millis)), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_duration_is_written_as_it_is_read() {
+        for text in ["0ms", "1500ms", "90s", "30m", "36h", "90d"] {
+            assert_eq!(parse(text).ok().map(written).as_deref(), Some(text));
         }
     }
 

@@ -5,6 +5,7 @@ use crate::secret::{Secret, without_line_breaks};
 use crate::source::{SourceConfig, SourceKind};
 use crate::state::{Redis, State};
 use crate::{ClickthroughStore, Config, LoadError, Warning};
+use serde_json::Value;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -121,6 +122,37 @@ impl Environment {
         read.chain(told.into_iter().flatten()).collect()
     }
 
+    /// What [`Environment::apply`] puts above the text of this configuration: paths, values with secrets hidden, names of variables.
+    pub(crate) fn replaced(&self, config: &Config) -> Vec<(Vec<&'static str>, Value, &'static str)> {
+        const HIDDEN: &str = "hidden";
+        let hidden = |secret: &Option<Secret>| secret.as_ref().map(|_| HIDDEN.to_owned());
+        let mut all = vec![(vec!["api", "token"], hidden(&self.api_token), "RANKWRIGHT_API_TOKEN")];
+        for (key, file) in [("cert", "tls.crt"), ("key", "tls.key")] {
+            let path = self.api_tls_dir.as_ref().map(|folder| Path::new(folder).join(file).display().to_string());
+            all.push((vec!["api", "tls", key], path, "RANKWRIGHT_API_TLS_DIR"));
+        }
+        let redis = [("state", matches!(config.state, State::Redis(_)))];
+        let train = [("train", matches!(config.train, Some(ClickthroughStore::Redis { .. })))];
+        for (section, _) in redis.into_iter().chain(train).filter(|(_, is_redis)| *is_redis) {
+            all.push((vec![section, "auth", "user"], self.redis_user.clone(), "SERVICE_REDIS_USER"));
+            all.push((vec![section, "auth", "password"], hidden(&self.redis_password), "SERVICE_REDIS_PASSWORD"));
+        }
+        if let Some(SourceConfig { kind: SourceKind::Kafka { .. }, .. }) = &config.source {
+            let options = |key| vec!["source", "options", key];
+            all.push((options("sasl.username"), self.kafka_user.clone(), "SERVICE_KAFKA_USER"));
+            all.push((options("sasl.password"), hidden(&self.kafka_password), "SERVICE_KAFKA_PASSWORD"));
+        }
+        let drain = self.drain_timeout.clone().filter(|text| crate::duration::parse(text).is_ok());
+        all.push((vec!["api", "limits", "drainTimeout"], drain, "SERVICE_DRAIN_TIMEOUT"));
+        let mut all: Vec<_> =
+            all.into_iter().filter_map(|(path, value, variable)| Some((path, value?.into(), variable))).collect();
+        if self.tracking.as_deref().and_then(tracks) == Some(false) {
+            let off = |key| (vec!["core", "tracking", key], Value::Bool(false), "SERVICE_TRACKING");
+            all.extend(["analytics", "errors"].map(off));
+        }
+        all
+    }
+
     /// A variable that is set and empty is most likely meant to hold a token.
     fn missing_token(&self, config: &Config) -> Option<Warning> {
         let message = "it is empty, and there is no api.token: every client may call /train".to_owned();
@@ -156,12 +188,7 @@ impl Environment {
 
     fn apply_tracking(&self, config: &mut Config) -> Option<Warning> {
         let text = self.tracking.as_deref()?;
-        let enabled = match text {
-            "1" | "enabled" => Some(true),
-            "0" | "disabled" => Some(false),
-            _ => crate::scalar::boolean(text),
-        };
-        match enabled {
+        match tracks(text) {
             Some(false) => {
                 config.core.tracking.analytics = false;
                 config.core.tracking.errors = false;
@@ -170,6 +197,15 @@ impl Environment {
             Some(true) => None,
             None => Some(without_effect("SERVICE_TRACKING", text, "false")),
         }
+    }
+}
+
+/// Whether a text says yes or no to analytics and error reports.
+fn tracks(text: &str) -> Option<bool> {
+    match text {
+        "1" | "enabled" => Some(true),
+        "0" | "disabled" => Some(false),
+        _ => crate::scalar::boolean(text),
     }
 }
 

@@ -19,6 +19,7 @@ pub mod source;
 pub mod state;
 pub mod train;
 
+mod left_out;
 mod nearest;
 mod read;
 mod report;
@@ -40,7 +41,7 @@ pub use feature::Feature;
 pub use inference::{Inference, InferenceKind, TextModel};
 pub use model::Model;
 pub use secret::Secret;
-pub use shown::shown;
+pub use shown::{Shown, shown};
 pub use source::{DeadLetter, EventFormat, FileOrder, Offset, SourceConfig, SourceKind, Subscription};
 pub use spelling::ranking_field;
 pub use state::State;

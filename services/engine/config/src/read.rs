@@ -35,14 +35,14 @@ pub(crate) fn config(root: &Value<'_>) -> Config {
 fn sections(section: Section<'_>) -> Config {
     let read = section.get("features").map(|value| feature::features(&value)).unwrap_or_default();
     let mut config = Config {
-        state: section.or("state", Default::default(), |value| state::state(&value)),
+        state: state::state(section.filled("state")).unwrap_or_default(),
         train: section.get("train").and_then(|value| train::train(&value)),
         features: read.features,
         models: section.get("models").map(|value| model::models(&value, &read.names)).unwrap_or_default(),
         inference: section.get("inference").map(|value| inference::inference(&value)).unwrap_or_default(),
-        api: section.or("api", Default::default(), |value| engine::api(&value)),
+        api: engine::api(section.filled("api")),
         source: section.either("source", "input").and_then(|value| source::source(&value)),
-        core: section.or("core", Default::default(), |value| engine::core(&value)),
+        core: engine::core(section.filled("core")),
     };
     without(&read.left_out, &section, &mut config);
     section.ignored(&[

@@ -1,6 +1,7 @@
 //! What reading a text brings to light. Readers go on after a mistake, so that all of them are found at once.
 
 use crate::error::{Errors, Mistake, Warning};
+use crate::left_out::LeftOut;
 use crate::trace::Trace;
 use crate::tree::Place;
 use std::cell::RefCell;
@@ -24,6 +25,8 @@ pub(crate) struct Report {
     /// What the reading before this one found wrong.
     before: Vec<Mistake>,
     times: usize,
+    /// Keys that the text leaves out, by the path of their section, and what stands in their place.
+    left_out: RefCell<BTreeMap<String, BTreeMap<&'static str, LeftOut>>>,
     /// Kept where there is no text, and readers tell what they would ask of it.
     trace: Option<Trace>,
 }
@@ -51,6 +54,17 @@ impl Report {
     /// Notes what a misspelt key is to be read as, the next time.
     pub(crate) fn means(&self, path: String, key: &'static str) {
         self.means.borrow_mut().insert(path, key);
+    }
+
+    /// Notes that a key of a section is left out, and what stands in its place.
+    pub(crate) fn leaves_out(&self, section: &str, key: &'static str, what: impl FnOnce() -> LeftOut) {
+        if self.trace.is_none() {
+            self.left_out.borrow_mut().entry(section.to_owned()).or_default().insert(key, what());
+        }
+    }
+
+    pub(crate) fn into_left_out(self) -> BTreeMap<String, BTreeMap<&'static str, LeftOut>> {
+        self.left_out.into_inner()
     }
 
     /// For one more reading, if this one found a key that is to be read as another.

@@ -7,6 +7,7 @@
 //! Keys of the upstream service that mean nothing here are named by [`Section::ignored`]: each is one warning.
 
 use crate::error::{Mistake, shown};
+use crate::left_out::{LeftOut, Written};
 use crate::nearest::{nearest, surely};
 use crate::report::Report;
 use crate::trace::{ANYTHING, Asked};
@@ -125,8 +126,32 @@ impl<'a> Section<'a> {
     }
 
     /// The value of a key, `default` where it is absent (or wrong, which `read` has reported).
-    pub(crate) fn or<T>(&self, key: &'static str, default: T, read: impl FnOnce(Value<'a>) -> Option<T>) -> T {
-        self.given(key).and_then(read).unwrap_or(default)
+    pub(crate) fn or<T: Written>(&self, key: &'static str, default: T, read: impl FnOnce(Value<'a>) -> Option<T>) -> T {
+        let given = self.given(key);
+        if given.is_none() {
+            self.leaves_out(key, &default);
+        }
+        given.and_then(read).unwrap_or(default)
+    }
+
+    /// The same of a key that has two names.
+    pub(crate) fn either_or<T: Written>(
+        &self,
+        key: &'static str,
+        alias: &'static str,
+        default: T,
+        read: impl FnOnce(Value<'a>) -> Option<T>,
+    ) -> T {
+        let given = self.either(key, alias);
+        if given.is_none() {
+            self.leaves_out(key, &default);
+        }
+        given.and_then(read).unwrap_or(default)
+    }
+
+    /// Notes that a key is left out, and this stands in its place.
+    pub(crate) fn leaves_out(&self, key: &'static str, default: &impl Written) {
+        self.report.leaves_out(&self.path, key, || LeftOut::Value(default.written()));
     }
 
     /// The value of a key that must be there; `what` says what belongs there.
@@ -192,6 +217,19 @@ impl<'a> Section<'a> {
     /// The mapping under a key; an empty one where the key is absent.
     pub(crate) fn section(&self, key: &'static str) -> Option<Section<'a>> {
         self.given(key).and_then(|value| value.section())
+    }
+
+    /// The same, where a key that is left out stands for an empty mapping: its defaults are noted.
+    pub(crate) fn filled(&self, key: &'static str) -> Self {
+        let given = self.given(key);
+        if given.is_none() {
+            self.report.leaves_out(&self.path, key, || LeftOut::Section);
+        }
+        given.and_then(|value| value.section()).unwrap_or_else(|| {
+            let (entries, known, idle, missing) = Default::default();
+            let (path, report, place) = (self.path_of(key), self.report, self.place);
+            Self { path, report, place, entries, known, idle, missing, read: false }
+        })
     }
 
     pub(crate) fn is_empty(&self) -> bool {

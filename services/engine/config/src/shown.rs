@@ -1,8 +1,12 @@
-//! A configuration's text for people to look at: as JSON, without what is secret.
+//! A configuration for people to look at: as JSON, with its defaults filled in, and without what is secret.
 
-use crate::scalar;
+use crate::config::read_whole;
+use crate::error::shown as path_of_key;
+use crate::left_out::LeftOut;
 use crate::tree::{self, Data, Node};
+use crate::{Environment, scalar};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 
 /// Stands in place of what is secret.
 const HIDDEN: &str = "hidden";
@@ -10,24 +14,92 @@ const HIDDEN: &str = "hidden";
 /// Parts of the names of keys whose values are secret, in lower case; some that are not are hidden as well.
 const SECRET: [&str; 8] = ["password", "passwd", "token", "secret", "key", "credential", "jaas", "authparams"];
 
-/// A configuration as JSON, with anchors resolved and `hidden` for every password, token and key; null where the text is no YAML.
-pub fn shown(text: &str) -> Value {
-    tree::parse(text).map(|node| value(&node)).unwrap_or_default()
+/// What a configuration says.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Shown {
+    /// All of it, with anchors resolved, defaults filled in, and `hidden` for every password, token and key.
+    pub configuration: Value,
+    /// Paths of what the text leaves out, such as `api.port` and `features[0].ttl`; one of a mapping stands for all of it.
+    pub defaults: Vec<String>,
+    /// Paths of what comes from variables of the environment, with their names.
+    pub environment: BTreeMap<String, String>,
 }
 
-fn value(node: &Node) -> Value {
-    match &node.data {
-        Data::Scalar { text, plain } => scalar(text, *plain),
-        Data::List(items) => items.iter().map(value).collect(),
-        Data::Map(entries) => {
-            let entry = |key: &str, node| if is_secret(key) { hidden(node) } else { value(node) };
-            entries
-                .iter()
-                .map(|given| (given.key.clone(), entry(&given.key, &given.node)))
-                .collect::<Map<_, _>>()
-                .into()
+/// What a text says together with an environment; nothing where the text is no YAML.
+pub fn shown(text: &str, environment: &Environment) -> Shown {
+    let nothing = |root: &Node| matches!(&root.data, Data::Scalar { text, plain: true } if scalar::is_null(text));
+    let root = tree::parse(text).and_then(|root| if nothing(&root) { tree::parse("{}") } else { Ok(root) });
+    let Ok(root) = root else { return Shown::default() };
+    let (report, config) = read_whole(&root);
+    let mut filler = Filler { left_out: report.into_left_out(), defaults: Vec::new() };
+    let mut configuration = filler.value(&root, "");
+    let mut named = BTreeMap::new();
+    for (path, value, variable) in environment.replaced(&config) {
+        put(&mut configuration, &path, value);
+        let path = path.join(".");
+        filler.defaults.retain(|default| *default != path);
+        named.insert(path, variable.to_owned());
+    }
+    Shown { configuration, defaults: filler.defaults, environment: named }
+}
+
+/// Puts a value under a path of keys, whose mappings need not be there.
+fn put(at: &mut Value, path: &[&str], value: Value) {
+    let Some((key, rest)) = path.split_first() else { return *at = value };
+    if !at.is_object() {
+        *at = json!({});
+    }
+    if let Value::Object(entries) = at {
+        put(entries.entry(*key).or_insert(Value::Null), rest, value);
+    }
+}
+
+/// Turns nodes into JSON, with what was left out of each mapping.
+struct Filler {
+    left_out: BTreeMap<String, BTreeMap<&'static str, LeftOut>>,
+    defaults: Vec<String>,
+}
+
+impl Filler {
+    fn value(&mut self, node: &Node, path: &str) -> Value {
+        match &node.data {
+            Data::Scalar { text, plain } => scalar_of(text, *plain),
+            Data::List(items) => {
+                items.iter().enumerate().map(|(at, item)| self.value(item, &format!("{path}[{at}]"))).collect()
+            }
+            Data::Map(entries) => self.section(entries, path),
         }
     }
+
+    /// A mapping: first what the text says, then what it leaves out.
+    fn section(&mut self, entries: &[tree::Entry], path: &str) -> Value {
+        let mut all = Map::new();
+        for entry in entries {
+            let value = self.value(&entry.node, &below(path, &entry.key));
+            all.insert(entry.key.clone(), if is_secret(&entry.key) { hidden(&entry.node, value) } else { value });
+        }
+        for (key, what) in self.left_out.remove(path).unwrap_or_default() {
+            let path = below(path, key);
+            let value = match what {
+                LeftOut::Value(value) => value,
+                LeftOut::Section => self.section(&[], &path),
+            };
+            if value.is_null() || value.as_object().is_some_and(Map::is_empty) {
+                continue; // there is nothing that would stand there
+            }
+            if !self.defaults.iter().any(|default| default.starts_with(&format!("{path}."))) {
+                self.defaults.push(path);
+            }
+            all.insert(key.to_owned(), value);
+        }
+        all.into()
+    }
+}
+
+/// The path that messages have for a key.
+fn below(path: &str, key: &str) -> String {
+    let key = path_of_key(key);
+    if path.is_empty() { key } else { format!("{path}.{key}") }
 }
 
 fn is_secret(key: &str) -> bool {
@@ -36,15 +108,15 @@ fn is_secret(key: &str) -> bool {
 }
 
 /// Nothing is no secret, and says that none is set. A mapping has names of its own, such as those of models.
-fn hidden(node: &Node) -> Value {
-    match (&node.data, value(node)) {
+fn hidden(node: &Node, value: Value) -> Value {
+    match (&node.data, value) {
         (Data::Map(_), shown) | (_, shown @ Value::Null) => shown,
         _ => HIDDEN.into(),
     }
 }
 
 /// Booleans are those of JSON; other spellings stay as they are written.
-fn scalar(text: &str, plain: bool) -> Value {
+fn scalar_of(text: &str, plain: bool) -> Value {
     match text {
         _ if !plain => without_login(text).into(),
         "" | "~" | "null" => Value::Null,
@@ -65,48 +137,5 @@ fn without_login(text: &str) -> String {
     match rest[..end].rsplit_once('@') {
         Some((login, _)) => format!("{scheme}://{HIDDEN}@{}", &rest[login.len() + 1..]),
         None => text.to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_secret_is_hidden_wherever_it_stands() {
-        let text = "
-api: {port: 8080, token: t0p, cors: {allowedOrigins: ['https://a.example']}}
-state: {type: redis, host: h, auth: {user: u, password: &p hunter2}, sentinel: {password: *p}}
-train: {type: s3, cloudKey: AKIA, awsKeySecret: 'x', key: ~, endpoint: 'https://me:hunter2@s3.example/a@b'}
-source: {type: kafka, options: {sasl.jaas.config: org hunter2, ssl.key.pem: [a, b], client.id: me}}
-features: [{name: price, ttl: 90d, rate: 1.5, on: true, not: 'true'}]
-models: {monkey: {type: noop}}
-";
-        let expected = json!({
-            "api": {"port": 8080, "token": "hidden", "cors": {"allowedOrigins": ["https://a.example"]}},
-            "state": {
-                "type": "redis", "host": "h", "auth": {"user": "u", "password": "hidden"},
-                "sentinel": {"password": "hidden"},
-            },
-            "train": {
-                "type": "s3", "cloudKey": "hidden", "awsKeySecret": "hidden", "key": null,
-                "endpoint": "https://hidden@s3.example/a@b",
-            },
-            "source": {
-                "type": "kafka",
-                "options": {"sasl.jaas.config": "hidden", "ssl.key.pem": "hidden", "client.id": "me"},
-            },
-            "features": [{"name": "price", "ttl": "90d", "rate": 1.5, "on": true, "not": "true"}],
-            "models": {"monkey": {"type": "noop"}},
-        });
-        assert_eq!(shown(text), expected);
-        assert_eq!(shown("{"), Value::Null);
-    }
-
-    #[test]
-    fn the_token_of_a_pulsar_source_is_hidden() {
-        let text = "source: {type: pulsar, options: {authPluginClassName: AuthToken, authParams: 'token:hunter2'}}";
-        let options = json!({"authPluginClassName": "AuthToken", "authParams": "hidden"});
-        assert_eq!(shown(text)["source"]["options"], options);
     }
 }

@@ -5,6 +5,7 @@ mod builder;
 pub use builder::{Builder, Error};
 
 use crate::breaker::Guarded;
+use crate::evaluation::Evaluations;
 use crate::front::Front;
 use crate::gate::{Arrivals, Gate, Room};
 use crate::inference::Inference;
@@ -65,6 +66,7 @@ pub(crate) struct Page {
     pub(crate) sample: Sample,
     pub(crate) front: Front,
     pub(crate) versions: Mutex<Known>,
+    pub(crate) evaluations: Evaluations,
 }
 
 /// What a program brought along.

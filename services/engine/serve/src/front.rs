@@ -1,18 +1,18 @@
 //! What a program gives the page for browsers: its files, and what serving alone does not know.
 
-use crate::plugin::Forget;
+use crate::plugin::{Evaluation, Forget};
 use axum::Router;
+use rankwright_config::Shown;
 use rankwright_model::{MemoryVersions, VersionStore};
 use rankwright_state::Slot;
-use serde_json::Value;
 use std::sync::Arc;
 
 /// The page for browsers, as a program has it.
 pub struct Front {
     /// Answers `GET /` and `GET /assets/{file}`.
     pub files: Router,
-    /// The configuration as its text says, without what is secret.
-    pub configuration: Value,
+    /// The configuration as it was loaded, without what is secret.
+    pub configuration: Shown,
     /// What was warned of when it was read.
     pub warnings: Vec<String>,
     /// Where versions of models are.
@@ -21,6 +21,8 @@ pub struct Front {
     pub stored: Vec<StoredAs>,
     /// Forgets items and visitors, where the program can.
     pub forget: Option<Arc<dyn Forget>>,
+    /// Compares models, where the program can.
+    pub evaluation: Option<Arc<dyn Evaluation>>,
 }
 
 /// What lies under a slot.
@@ -38,7 +40,7 @@ impl Front {
     /// One that knows of nothing but its files.
     pub fn new(files: Router) -> Self {
         let versions = Arc::new(MemoryVersions::default());
-        let (configuration, warnings, stored, forget) = (Value::Null, Vec::new(), Vec::new(), None);
-        Self { files, configuration, warnings, versions, stored, forget }
+        let (configuration, warnings, stored) = (Shown::default(), Vec::new(), Vec::new());
+        Self { files, configuration, warnings, versions, stored, forget: None, evaluation: None }
     }
 }

@@ -11,6 +11,7 @@ mod configuration;
 mod embeddings;
 mod encoding;
 mod endpoint;
+mod evaluation;
 mod failure;
 mod features;
 mod feedback;
@@ -76,6 +77,8 @@ fn endpoints() -> Vec<Endpoint> {
         Endpoint::delete("/items/{id}", forget::item, forget::item_described),
         Endpoint::delete("/users/{id}", forget::user, forget::user_described),
         Endpoint::get("/configuration", configuration::get, configuration::described),
+        Endpoint::get("/evaluation", evaluation::get, evaluation::get_described),
+        Endpoint::post("/evaluation", evaluation::post, evaluation::post_described),
         Endpoint::get("/models", versions::list, versions::list_described),
         Endpoint::get("/models/{name}/features", features::get, features::described),
         Endpoint::post("/models/{name}/promote", versions::promote, versions::promote_described),

@@ -11,6 +11,7 @@
 pub mod app;
 mod breaker;
 pub mod clock;
+mod evaluation;
 pub mod front;
 mod gate;
 pub mod http;
@@ -42,7 +43,10 @@ pub use inference::{Embedding, TextModel};
 pub use load::{Found, LoadError, Loader, Published, Trial};
 pub use metrics::Metrics;
 pub use models::{Loaded, Models, Refused, Served, Version};
-pub use plugin::{Fed, FeedError, Feedback, Forget, ForgetError, Forgotten, Status, TrainError, Training};
+pub use plugin::{
+    Compared, Evaluated, Evaluation, Fed, FeedError, Feedback, Forget, ForgetError, Forgotten, Status, TrainError,
+    Training, WorstRequest,
+};
 pub use rank::{Error as RankError, Explain};
 pub use ranker::{FeatureColumns, Ranker};
 pub use server::run;

@@ -5,7 +5,7 @@
 use rankwright_event::Event;
 use rankwright_state::{BoxFuture, Key};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// Takes in events that came over HTTP.
@@ -76,6 +76,58 @@ pub enum TrainError {
     /// Training began and failed: answered with 500.
     #[error("training failed: {0}")]
     Failed(String),
+}
+
+/// Compares models on the click-throughs that are stored.
+pub trait Evaluation: Send + Sync {
+    /// Why there is nothing to compare here, where that is so.
+    fn unavailable(&self) -> Option<String>;
+
+    /// Compares; it has a thread of its own until it is done. `progress` takes the number of rankings read so far.
+    ///
+    /// # Errors
+    /// Says why there is no report.
+    fn evaluate(&self, compared: &Compared, progress: &mut (dyn FnMut(u64) + Send)) -> Result<Evaluated, String>;
+
+    /// What a report looks like, for the description of the interface.
+    fn report(&self, _schemas: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "object"})
+    }
+}
+
+/// What is compared.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Compared {
+    /// Names of models, or `MODEL@VERSION`; all that rank and have a version, where none is named.
+    #[schemars(length(max = 50))]
+    pub models: Vec<String>,
+    /// A ranking field: figures for each of its values as well.
+    pub by: Option<String>,
+}
+
+/// What a comparison came to.
+#[derive(Debug)]
+pub struct Evaluated {
+    /// The report.
+    pub report: Value,
+    /// The lists that models rank worst, as requests.
+    pub lists: Vec<WorstRequest>,
+}
+
+/// A list of a click-through as a rank request.
+#[derive(Debug)]
+pub struct WorstRequest {
+    /// The model that ranks it worst.
+    pub model: String,
+    /// When it was shown, in milliseconds since 1970.
+    pub time: u64,
+    /// Ids of the items that the visitor chose.
+    pub relevant: Vec<String>,
+    /// How many items it has.
+    pub items: usize,
+    /// The JSON text.
+    pub body: Box<[u8]>,
 }
 
 /// Forgets an item or a visitor, in all stores.

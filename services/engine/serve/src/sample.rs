@@ -3,6 +3,7 @@
 //! Each model has its own, so that a busy one leaves others theirs. Once a model has as many as are kept, it takes a new one
 //! at most each second: those that are listed then stay long enough to be looked at, and traffic costs nothing.
 
+use crate::plugin::WorstRequest;
 use crate::rank::Answered;
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, VecDeque};
@@ -12,6 +13,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Bodies of all models together take no more.
 const MOST_BYTES: usize = 4 << 20;
+
+/// Bodies of lists that an evaluation found take no more.
+const MOST_BYTES_OF_LISTS: usize = 512 << 10;
 
 /// Between two requests that a model takes, once it has as many as are kept.
 const PACE: Duration = Duration::from_secs(1);
@@ -24,6 +28,10 @@ pub(crate) struct Sample {
     bytes: usize,
     number: AtomicU64,
     models: BTreeMap<String, Mutex<Kept>>,
+    /// The lists that the last evaluation found worst.
+    lists: Mutex<Vec<Arc<Sampled>>>,
+    /// How often all was cleared.
+    cleared: AtomicU64,
 }
 
 /// Those of one model, the oldest first.
@@ -45,6 +53,8 @@ pub(crate) struct Sampled {
     /// Milliseconds.
     pub(crate) took: u64,
     pub(crate) fallback: Option<String>,
+    /// Ids of the items that the visitor chose, where it is a list of a click-through and was never asked for.
+    pub(crate) relevant: Option<Vec<String>>,
     pub(crate) body: Box<[u8]>,
 }
 
@@ -52,7 +62,14 @@ impl Sample {
     /// Of so many requests for each of these models.
     pub(crate) fn new<'n>(requests: usize, models: impl Iterator<Item = &'n str>) -> Self {
         let models: BTreeMap<_, _> = models.map(|name| (name.to_owned(), Mutex::default())).collect();
-        Self { requests, bytes: MOST_BYTES / models.len().max(1), number: AtomicU64::new(1), models }
+        Self {
+            requests,
+            bytes: MOST_BYTES / models.len().max(1),
+            number: AtomicU64::new(1),
+            models,
+            lists: Mutex::default(),
+            cleared: AtomicU64::new(0),
+        }
     }
 
     /// How many are kept of each model.
@@ -77,28 +94,57 @@ impl Sample {
             items: answered.items,
             took: took.as_millis() as u64,
             fallback: answered.fallback.clone(),
+            relevant: None,
             body: body.into(),
         };
         let gone = kept.lock().push(Arc::new(sampled), self.requests, self.bytes, began);
         drop(gone); // without the lock
     }
 
-    /// All that are kept, the newest first.
+    /// How often all was cleared.
+    pub(crate) fn cleared(&self) -> u64 {
+        self.cleared.load(Ordering::SeqCst)
+    }
+
+    /// Keeps the lists that an evaluation found, in place of those of the one before; those that there is room for. None, where
+    /// all was cleared since it began to read: they may name a forgotten visitor.
+    pub(crate) fn keep_lists(&self, lists: Vec<WorstRequest>, cleared: u64) {
+        let mut room = if self.requests == 0 { 0 } else { MOST_BYTES_OF_LISTS };
+        let fits = |list: &WorstRequest| {
+            let left = room.checked_sub(list.body.len());
+            room = left.unwrap_or(room);
+            left.is_some()
+        };
+        let sampled = |WorstRequest { model, time, relevant, items, body }| {
+            let number = self.number.fetch_add(1, Ordering::Relaxed);
+            Arc::new(Sampled { number, time, model, items, took: 0, fallback: None, relevant: Some(relevant), body })
+        };
+        let kept: Vec<_> = lists.into_iter().filter(fits).map(sampled).collect();
+        let mut lists = self.lists.lock();
+        *lists = if self.cleared() == cleared { kept } else { Vec::new() };
+    }
+
+    /// All that are kept, the newest first, and behind them lists of the last evaluation, the worst first.
     pub(crate) fn all(&self) -> Vec<Arc<Sampled>> {
         let mut all: Vec<_> = self.models.values().flat_map(|kept| kept.lock().requests.clone()).collect();
         all.sort_unstable_by_key(|sampled| std::cmp::Reverse(sampled.number));
+        all.extend(self.lists.lock().iter().cloned());
         all
     }
 
     /// Keeps none of them any longer.
     pub(crate) fn clear(&self) {
         self.models.values().for_each(|kept| drop(std::mem::take(&mut *kept.lock())));
+        let mut lists = self.lists.lock();
+        self.cleared.fetch_add(1, Ordering::SeqCst);
+        lists.clear();
     }
 
     /// One that is kept.
     pub(crate) fn get(&self, number: u64) -> Option<Arc<Sampled>> {
         let of = |kept: &Mutex<Kept>| kept.lock().requests.iter().find(|sampled| sampled.number == number).cloned();
-        self.models.values().find_map(of)
+        let list = || self.lists.lock().iter().find(|sampled| sampled.number == number).cloned();
+        self.models.values().find_map(of).or_else(list)
     }
 }
 
@@ -155,6 +201,28 @@ mod tests {
         assert_eq!(numbers(&sample), [9, 8, 7], "they fill what one of two models has");
         sample.note("b", &vec![b' '; MOST_BYTES / 2 + 1], &answered(), began);
         assert_eq!(numbers(&sample), [9, 8, 7], "one that does not fit is not kept");
+    }
+
+    fn list(model: &str, bytes: usize) -> WorstRequest {
+        let body = vec![b' '; bytes].into();
+        WorstRequest { model: model.to_owned(), time: 7, relevant: vec!["i".to_owned()], items: 2, body }
+    }
+
+    #[test]
+    fn lists_of_the_last_evaluation_stand_behind_requests() {
+        let sample = Sample::new(2, ["a"].into_iter());
+        sample.keep_lists(vec![list("old", 2)], 0);
+        sample.note("a", b"{}", &answered(), Instant::now());
+        sample.keep_lists(vec![list("a", 2), list("a", MOST_BYTES_OF_LISTS), list("a", 2)], 0);
+        assert_eq!(numbers(&sample), [2, 3, 4], "one that does not fit is left out");
+        assert!(sample.get(3).is_some_and(|sampled| sampled.relevant.is_some()) && sample.get(1).is_none());
+        sample.clear();
+        assert!(numbers(&sample).is_empty());
+        sample.keep_lists(vec![list("a", 2)], 0);
+        assert!(numbers(&sample).is_empty(), "it was read before all was cleared");
+        let none = Sample::new(0, ["a"].into_iter());
+        none.keep_lists(vec![list("a", 2)], 0);
+        assert!(numbers(&none).is_empty(), "a service that keeps no requests keeps no lists");
     }
 
     #[test]

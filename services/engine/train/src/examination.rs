@@ -17,6 +17,7 @@ pub(crate) use harvest::is_judged;
 pub use harvest::{Harvest, NoCurve};
 
 use crate::metric::{Judged, gain};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A position that is looked at less often than this counts as one that is looked at this often: no click counts for more
@@ -24,8 +25,9 @@ use serde::Serialize;
 pub const FLOOR: f64 = 0.05;
 
 /// What tells the examination of positions apart from the appeal of items.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "ExaminationMethod")]
 pub enum Method {
     /// Lists in random order: what stands at a position is the same on average.
     Randomized,
@@ -36,8 +38,9 @@ pub enum Method {
 }
 
 /// How often each position is looked at.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "ExaminationCurve")]
 pub struct Curve {
     /// What it was estimated from.
     pub method: Method,
@@ -50,12 +53,14 @@ pub struct Curve {
 }
 
 /// One position.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "ExaminationPoint")]
 pub struct Point {
     /// From 1.
     pub position: usize,
     /// How often it is looked at: 1 for the first position.
+    #[schemars(with = "Option<f64>")] // JSON has no NaN
     pub examination: f64,
     /// Where 95 % of such estimates lie; `None` where there are too few clicks.
     pub low: Option<f64>,

@@ -35,11 +35,8 @@ export function Chooser({ sample, chosen, models, first, other, status }: Props)
             >
               {route.value.params.written && <option value="">your own request</option>}
               {!route.value.params.written && !chosen && <option value="">choose one</option>}
-              {known.map((sampled) => (
-                <option key={sampled.number} value={String(sampled.number)}>
-                  {told(sampled)}
-                </option>
-              ))}
+              {known.filter(({ relevant }) => !relevant).map(option)}
+              {known.some(({ relevant }) => relevant) && <optgroup label="Lists that the last evaluation found worst">{known.filter(({ relevant }) => relevant).map(option)}</optgroup>}
             </select>
           </label>
         )}
@@ -63,6 +60,12 @@ export function Chooser({ sample, chosen, models, first, other, status }: Props)
     </section>
   );
 }
+
+const option = (sampled: Sampled) => (
+  <option key={sampled.number} value={String(sampled.number)}>
+    {told(sampled)}
+  </option>
+);
 
 function Model({ label, name, value, models, none }: { label: string; name: string; value: string; models: string[]; none?: boolean }) {
   return (
@@ -99,7 +102,8 @@ function Context({ chosen: { request }, sampled }: { chosen: Chosen; sampled?: S
   ].filter(({ value }) => value);
   return (
     <p class="context">
-      {sampled && <span>asked for {ago(sampled.time, Date.now())}</span>}
+      {sampled && !sampled.relevant && <span>asked for {ago(sampled.time, Date.now())}</span>}
+      {sampled?.relevant && <span>shown {ago(sampled.time, Date.now())}, ordered by values of today: the evaluation took those of then</span>}
       {[...people, ...fields].map(({ name, value }) => (
         <span key={name}>
           {name} <bdi>{typeof value === "string" ? value : JSON.stringify(value)}</bdi>

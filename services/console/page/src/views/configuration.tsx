@@ -10,14 +10,20 @@ import type { Configuration as Told } from "../types";
 interface Line {
   path: string;
   value: string;
+  /** Whether its text leaves it out. */
+  usual: boolean;
+  /** The variable of the environment that says it. */
+  variable?: string;
 }
 
 export function Configuration() {
   const { data, error } = useAnswer("configuration", () => ask<Told>(get("/configuration")));
   const wanted = route.value.params.find ?? "";
   const sections = useMemo(() => (data ? Object.entries(data.configuration as Record<string, unknown>) : []), [data]);
+  const usual = useMemo(() => new Set(data?.defaults), [data]);
+  const given = route.value.params.show === "given";
   const found = sections
-    .map(([name, value]) => ({ name, lines: lines(name, value).filter((line) => matches(line, wanted)) }))
+    .map(([name, value]) => ({ name, lines: lines(name, name, value, { usual, variables: data!.environment }).filter((line) => matches(line, wanted) && !(given && line.usual)) }))
     .filter(({ lines }) => lines.length > 0);
   return (
     <>
@@ -37,11 +43,20 @@ export function Configuration() {
               </ul>
             </section>
           )}
-          <p class="quiet">This is what the service was started with. Passwords, tokens and keys are hidden.</p>
+          <p class="quiet">
+            This is what the service was started with, with defaults filled in: its text leaves them out. Passwords, tokens and keys are hidden.
+          </p>
           <div class="row">
             <label class="grow">
               Find a key or a value
               <input type="search" name="find" value={wanted} onInput={({ currentTarget: { value } }) => change({ find: value }, true)} />
+            </label>
+            <label>
+              Show
+              <select name="show" value={given ? "given" : ""} onChange={({ currentTarget: { value } }) => change({ show: value }, true)}>
+                <option value="">all, with defaults</option>
+                <option value="given">only what is set</option>
+              </select>
             </label>
           </div>
           {found.length === 0 && <p>Nothing has these words.</p>}
@@ -50,7 +65,7 @@ export function Configuration() {
           ))}
           <p class="tools">
             <Curl call={get("/configuration")} />
-            <Download name="configuration" json={() => data.configuration} />
+            <Download name="configuration" rows={() => [["key", "value", "from"], ...found.flatMap(({ lines }) => lines.map(({ path, value, usual, variable }) => [path, value, variable ?? (usual ? "default" : "text")]))]} json={() => data.configuration} />
           </p>
         </>
       )}
@@ -73,13 +88,20 @@ function Section({ name, lines, open }: { name: string; lines: Line[]; open: boo
           </tr>
         </thead>
         <tbody>
-          {lines.map(({ path, value }) => (
-            <tr key={path}>
+          {lines.map(({ path, value, usual, variable }) => (
+            <tr key={path} class={usual ? "usual" : undefined}>
               <th scope="row">
                 <code>{path}</code>
               </th>
               <td>
                 <bdi>{value}</bdi>
+                {usual && <span class="quiet"> default</span>}
+                {variable && (
+                  <span class="quiet">
+                    {" "}
+                    from <code>{variable}</code>
+                  </span>
+                )}
               </td>
             </tr>
           ))}
@@ -89,19 +111,27 @@ function Section({ name, lines, open }: { name: string; lines: Line[]; open: boo
   );
 }
 
-/** A line for each value; a list of plain values, and an object of these, is one. */
-function lines(path: string, value: unknown): Line[] {
-  if (typeof value !== "object" || value === null) return [{ path, value: value === null ? "none" : String(value) }];
-  const plain = Object.values(value).every((part) => typeof part !== "object" || part === null || (Array.isArray(part) && part.every((part) => typeof part !== "object")));
-  const told = JSON.stringify(value).replaceAll('"', "").replaceAll(":", ": ").replaceAll(",", ", ");
+interface Known {
+  usual: ReadonlySet<string>;
+  variables: Record<string, string>;
+}
+
+/** A line for each value; a list of plain values, and an object of these, is one. `at` is the path as the service has it. */
+function lines(path: string, at: string, value: unknown, known: Known, within = false): Line[] {
+  const usual = within || known.usual.has(at);
+  const line = (value: string): Line[] => [{ path, value, usual, variable: known.variables[at] }];
+  if (typeof value !== "object" || value === null) return line(value === null ? "none" : String(value));
   if (Array.isArray(value)) {
-    if (value.length === 0) return [{ path, value: "none" }];
-    if (value.every((part) => typeof part !== "object")) return [{ path, value: value.join(", ") }];
-    return value.flatMap((part, at) => lines(`${path}[${named(part) ?? at}]`, part));
+    if (value.length === 0) return line("none");
+    if (value.every((part) => typeof part !== "object")) return line(value.join(", "));
+    return value.flatMap((part, place) => lines(`${path}[${named(part) ?? place}]`, `${at}[${place}]`, part, known, usual));
   }
-  if (Object.keys(value).length === 0) return [{ path, value: "none" }];
-  if (plain && path.endsWith("]")) return [{ path, value: told.slice(1, -1) }];
-  return Object.entries(value).flatMap(([name, part]) => lines(`${path}.${name}`, part));
+  const parts = Object.entries(value);
+  if (parts.length === 0) return line("none");
+  const below = (name: string) => `${at}.${name}`;
+  const plain = parts.every(([name, part]) => !known.usual.has(below(name)) && (typeof part !== "object" || part === null || (Array.isArray(part) && part.every((part) => typeof part !== "object"))));
+  if (plain && path.endsWith("]")) return line(JSON.stringify(value).replaceAll('"', "").replaceAll(":", ": ").replaceAll(",", ", ").slice(1, -1));
+  return parts.flatMap(([name, part]) => lines(`${path}.${name}`, below(name), part, known, usual));
 }
 
 const named = (value: unknown) => (typeof value === "object" && value !== null && "name" in value ? String(value.name) : null);

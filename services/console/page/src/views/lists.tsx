@@ -19,7 +19,16 @@ type Pick = (id: string, model?: string | null) => void;
 
 const GAP = 48; // pixels between two lists
 
-export function Lists({ columns, fields, selected, pick }: { columns: Column[]; fields: Record<string, ItemFields>; selected?: string; pick: Pick }) {
+interface ListsProps {
+  columns: Column[];
+  fields: Record<string, ItemFields>;
+  /** What the visitor chose, where that is known. */
+  relevant: ReadonlySet<string>;
+  selected?: string;
+  pick: Pick;
+}
+
+export function Lists({ columns, fields, relevant, selected, pick }: ListsProps) {
   const [seen, see] = useState(1); // which list a narrow window shows
   const lists = useRef<HTMLDivElement>(null);
   const rich = page.value?.item != null;
@@ -48,7 +57,7 @@ export function Lists({ columns, fields, selected, pick }: { columns: Column[]; 
       {columns.map((column, at) => (
         <Fragment key={column.name}>
           {at > 0 && <Lines left={columns[at - 1]!.items} right={column.items} height={height} selected={selected} />}
-          <List column={column} at={at} shown={at === shown} before={before} fields={fields} rich={rich} height={height} selected={selected} pick={pick} beside={beside} />
+          <List column={column} at={at} shown={at === shown} before={before} fields={fields} relevant={relevant} rich={rich} height={height} selected={selected} pick={pick} beside={beside} />
         </Fragment>
       ))}
     </div>
@@ -61,6 +70,7 @@ interface ListProps {
   shown: boolean;
   before: Map<string, number>;
   fields: Record<string, ItemFields>;
+  relevant: ReadonlySet<string>;
   rich: boolean;
   height: number;
   selected?: string;
@@ -68,7 +78,7 @@ interface ListProps {
   beside: (at: number) => void;
 }
 
-function List({ column, at, shown, before, fields, rich, height, selected, pick, beside }: ListProps) {
+function List({ column, at, shown, before, fields, relevant, rich, height, selected, pick, beside }: ListProps) {
   const { name, model, items } = column;
   const list = useRef<HTMLUListElement>(null);
   const place = selected === undefined ? -1 : items.indexOf(selected);
@@ -103,7 +113,7 @@ function List({ column, at, shown, before, fields, rich, height, selected, pick,
         onKeyDown={key}
       >
         {items.map((item, place) => (
-          <Row key={place} id={id(place)} item={item} place={place} was={model ? before.get(item) : place} fields={fields[item]} rich={rich} selected={item === selected} pick={pick} model={model} />
+          <Row key={place} id={id(place)} item={item} place={place} was={model ? before.get(item) : place} fields={fields[item]} relevant={relevant.has(item)} rich={rich} selected={item === selected} pick={pick} model={model} />
         ))}
       </ul>
     </section>
@@ -116,6 +126,7 @@ interface RowProps {
   place: number;
   was?: number;
   fields?: ItemFields;
+  relevant: boolean;
   rich: boolean;
   selected: boolean;
   model: string | null;
@@ -123,9 +134,9 @@ interface RowProps {
 }
 
 const same = (a: RowProps, b: RowProps) =>
-  a.id === b.id && a.item === b.item && a.place === b.place && a.was === b.was && a.fields === b.fields && a.rich === b.rich && a.selected === b.selected && a.model === b.model;
+  a.id === b.id && a.item === b.item && a.place === b.place && a.was === b.was && a.fields === b.fields && a.relevant === b.relevant && a.rich === b.rich && a.selected === b.selected && a.model === b.model;
 
-const Row = memo(({ id, item, place, was, fields, rich, selected, model, pick }: RowProps) => (
+const Row = memo(({ id, item, place, was, fields, relevant, rich, selected, model, pick }: RowProps) => (
   <li id={id} role="option" data-item={item} aria-selected={selected} onClick={() => pick(item, model)}>
     <span class="place">{place + 1}</span>
     {rich && <Picture fields={fields} />}
@@ -143,6 +154,12 @@ const Row = memo(({ id, item, place, was, fields, rich, selected, model, pick }:
         </span>
       )}
     </span>
+    {relevant && (
+      <span class="relevant" title="the visitor chose it">
+        <span aria-hidden="true">★</span>
+        <span class="hidden">chosen </span>
+      </span>
+    )}
     <Moved place={place} was={was} />
   </li>
 ), same);

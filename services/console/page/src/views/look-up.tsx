@@ -3,10 +3,12 @@
 import { useState } from "preact/hooks";
 import { ask, type Call, Failure, get, has, itemFields, part } from "../api";
 import { Curl, Download, failure, Loading, Problem, Sure, useAnswer, useNow } from "../parts";
-import { change, href, route } from "../route";
+import { change, route } from "../route";
 import { ago, bytes, count, duration, moment, values } from "../text";
 import type { Forgotten, Stored } from "../types";
 import { Picture } from "./lists";
+import { Neighbours } from "./neighbours";
+import { Newest } from "./newest";
 
 const MOST = 300; // characters of a value that are shown at first
 
@@ -70,13 +72,14 @@ export function LookUp() {
           </div>
           <Values stored={stored.data} />
           <p class="tools">
-            {kind === "items" && has("POST /recommend/{model}") && <a href={href("recommend", { items: id })}>What goes with it</a>}
             <Curl call={get(path) satisfies Call} />
             <Download name={`${what}-${id}`} rows={() => [["value", "stored", "changed", "features"], ...stored.data!.values.map(({ name, value, time, features }) => [name, values(value), time === null ? "" : moment(time), features?.join(" ")])]} json={() => stored.data} />
             {has(`DELETE /${kind}/{id}`) && (
               <Sure label="Forget" danger question={`All that is stored of the ${what} ${id} is removed, and cannot be brought back. Forget it?`} run={forget} />
             )}
           </p>
+          <Newest stored={stored.data} users={kind === "users"} />
+          {kind !== "users" && <Neighbours item={id} />}
         </>
       )}
     </>

@@ -23,6 +23,7 @@ export const call = ({ number, request }: Chosen, model: string): Call =>
     : post(`/requests/${number}/rank/${part(model)}?explain=contributions`);
 
 const NONE: Record<string, ItemFields> = {};
+const NOTHING: ReadonlySet<string> = new Set();
 
 export function Try() {
   const { params } = route.value;
@@ -45,6 +46,8 @@ export function Try() {
     const column = (model: string, answer: RankAnswer | null) => (answer ? [{ name: model, model, items: answer.items.map(({ item }) => item), answer }] : []);
     return [{ name: "As sent", model: null, items: sent, answer: null }, ...column(first, one.data), ...column(other, two.data)];
   }, [sent, first, other, one.data, two.data]);
+  const chose = sample.data?.find(({ number }) => number === known?.number)?.relevant;
+  const relevant = useMemo(() => (chose ? new Set(chose) : NOTHING), [chose]);
   const orders = columns.slice(1);
   const item = params.item && orders.some(({ items }) => items.includes(params.item!)) ? params.item : orders[0]?.items[0];
   const pick = (id: string, model?: string | null) => change({ item: id, ...(model ? { of: model } : {}) }, true);
@@ -63,9 +66,9 @@ export function Try() {
           {known && orders.length > 0 && (
             <>
               <Summary columns={columns} />
-              <p class="quiet">▲ and ▼ are places up and down from the order as sent. Choose an item, with the arrow keys as well, to see why it stands where it stands.</p>
+              <p class="quiet">▲ and ▼ are places up and down from the order as sent.{chose && " ★ is what the visitor chose."} Choose an item, with the arrow keys as well, to see why it stands where it stands.</p>
               <div class="try">
-                <Lists columns={columns} fields={fields.data ?? NONE} selected={item} pick={pick} />
+                <Lists columns={columns} fields={fields.data ?? NONE} relevant={relevant} selected={item} pick={pick} />
                 {item && <Why columns={orders} sent={sent} item={item} of={params.of} fields={fields.data ?? NONE} time={Number(known.request.timestamp)} />}
               </div>
               <p class="tools">

@@ -20,6 +20,7 @@ export async function run(visitor, file) {
   await recommended(visitor);
   await features(visitor, request);
   await versions(visitor);
+  await evaluated(visitor);
   await lookedUp(visitor);
   await configured(visitor);
   await accessible(visitor);
@@ -331,6 +332,48 @@ async function versions(visitor) {
   await visitor.close(page);
 }
 
+/** What an evaluation comes to, and the way from one of the worst lists to the items that visitors chose. */
+async function evaluated(visitor) {
+  const page = await visitor.open("#/evaluation");
+  await page.getByText("Nothing was evaluated since the service was started.").waitFor();
+  await page.getByLabel(/^Apart by a field/).fill("category");
+  await page.getByLabel(/^Apart by a field/).press("Tab");
+  await page.waitForURL((url) => url.hash.includes("by=category"));
+  await page.getByRole("button", { name: "Evaluate", exact: true }).click();
+  await page.locator("#metrics").waitFor();
+  const { last, running } = await visitor.ask("/evaluation");
+  const { report } = last;
+  visitor.equal([running, last.problem, last.compared], [null, null, { models: [], by: "category" }], "it ended");
+  const names = { shown: "the order as visitors saw it", random: "a random order" };
+  const told = (value) => value.toFixed(4).replace("-", "−");
+  const rows = (table) => table.locator("tbody tr").evaluateAll((rows) => rows.map((row) => [row.children[0].innerText, row.children[1].innerText]));
+  const scores = (metric) => report.scores.filter((score) => score.metric === metric).map(({ ranker, value }) => [names[ranker] ?? ranker, told(value)]);
+  visitor.equal(await rows(page.locator(".figures").first()), scores(report.metrics[0]), "a figure of each order");
+  const differences = report.differences.filter(({ metric }) => metric === report.metrics[0]).map(({ ranker, than, value }) => [`${ranker} − ${than}`, `${value > 0 ? "+" : ""}${told(value)}`]);
+  visitor.equal(await rows(page.locator(".figures").nth(1)), differences, "a difference of each two");
+  const values = await page.locator("section", { has: page.locator("#segments") }).locator("tbody th").allInnerTexts();
+  visitor.equal(values, report.segments.segments.map(({ value }) => value ?? "(none)"), "a line for each category");
+  const { text } = await visitor.saved(page, page.locator("section", { has: page.locator("#metrics") }).getByRole("button", { name: "Download CSV" }));
+  visitor.equal(text.trim().split("\n").length, 1 + report.scores.length + report.differences.length, "a line for each figure");
+  visitor.equal(JSON.parse(execFileSync("bash", ["-c", await visitor.copied(page, page.getByRole("button", { name: "Copy as curl: the report" }))], { maxBuffer: 1 << 26 })).last.report.model, report.model, "curl answers the report");
+
+  await page.reload();
+  const worst = page.locator("section", { has: page.locator("#worst") });
+  await worst.getByRole("link", { name: "Try it" }).first().waitFor();
+  const [first] = report.worst[0].lists;
+  visitor.matches(await worst.locator("tbody tr").first().innerText(), new RegExp(first.ranking));
+  await worst.getByRole("link", { name: "Try it" }).first().click();
+  await lists(page, 2);
+  const { requests } = await visitor.ask("/requests");
+  const list = requests.find(({ relevant, request }) => relevant && request.id === first.ranking);
+  visitor.equal(await shown(page, 0), list.request.items.map(({ id }) => id), "the list as visitors saw it");
+  const starred = await page.locator("[role=listbox]").first().locator("[role=option]").evaluateAll((rows) => rows.filter((row) => row.querySelector(".relevant")).map((row) => row.dataset.item));
+  visitor.equal(starred.sort(), [...new Set(list.relevant)].sort(), "what visitors chose is marked");
+  visitor.equal(starred.length, first.relevant, "as many as the report says");
+  await visitor.accessible(page, "a worst list");
+  await visitor.close(page);
+}
+
 async function lookedUp(visitor) {
   visitor.refusals.add(404).add(409);
   const page = await visitor.open("#/look-up");
@@ -341,13 +384,19 @@ async function lookedUp(visitor) {
   visitor.equal((await visitor.texts(page, ".stored tbody th")).sort(), stored.values.map(plain).sort(), "all stored values");
   const title = stored.values.find(({ name }) => name === "item.title").value;
   visitor.matches(await page.locator(".stored").innerText(), new RegExp(title));
+  const near = await visitor.ask("/recommend/similar", { count: 8, items: ["p1"] });
+  await page.waitForFunction((number) => document.querySelectorAll(".near tbody tr").length === number, near.items.length);
+  visitor.check((await visitor.texts(page, "section:has(#newest) tbody tr")).some((text) => /click/.test(text)), "when it was clicked last");
   await page.reload();
   await page.locator(".stored").waitFor();
   await page.locator("select[name=kind]").selectOption("a visitor");
   await page.getByLabel("Its id").fill("u424");
   await page.getByLabel("Its id").press("Enter");
   await page.locator(".about .title").filter({ hasText: "u424" }).waitFor();
-  visitor.equal((await visitor.texts(page, ".stored tbody th")).length, (await visitor.ask("/users/u424")).values.length, "values of a visitor");
+  const known = await visitor.ask("/users/u424");
+  visitor.equal((await visitor.texts(page, ".stored tbody th")).length, known.values.length, "values of a visitor");
+  const newest = known.values.flatMap(({ value, times }) => (times ?? []).map((time, at) => [time, value[at]])).sort(([a], [b]) => b - a);
+  if (newest.length > 0) visitor.matches((await visitor.saved(page, page.locator("section:has(#newest)").getByRole("button", { name: "Download CSV" }))).text.split("\n")[1], new RegExp(`,${newest[0][1]}$`));
   await page.getByLabel("Its id").fill("u425");
   await page.getByLabel("Its id").press("Enter");
   await page.locator(".about .title").filter({ hasText: "u425" }).waitFor();
@@ -367,17 +416,23 @@ async function lookedUp(visitor) {
 
 async function configured(visitor) {
   const page = await visitor.open("#/configuration");
-  const { configuration } = await visitor.ask("/configuration");
+  const { configuration, defaults } = await visitor.ask("/configuration");
+  visitor.check(defaults.includes("api.limits.drainTimeout") && !defaults.includes("api.port"), `defaults are ${defaults}`);
   visitor.equal((await visitor.texts(page, ".keys summary b")).sort(), Object.keys(configuration).sort(), "all sections");
   await page.getByLabel("Find a key or a value").fill("numLeaves");
   await page.waitForFunction(() => document.querySelectorAll(".keys tbody tr").length === 1);
   visitor.equal(await page.locator(".keys tbody tr").innerText(), "models.lightgbm.backend.numLeaves\t32", "what was looked for");
   const { text } = await visitor.saved(page, page.getByRole("button", { name: "Download JSON" }));
   visitor.equal(JSON.parse(text), configuration, "the file is the configuration");
+  await page.getByLabel("Find a key or a value").fill("api.limits.drainTimeout");
+  await page.waitForFunction(() => document.querySelectorAll(".keys tbody tr").length === 1);
+  visitor.equal(await page.locator(".keys tbody tr").innerText(), "api.limits.drainTimeout\t30s default", "a default says that it is one");
+  await page.locator("select[name=show]").selectOption("only what is set");
+  await page.getByText("Nothing has these words.").waitFor();
   await visitor.close(page);
 }
 
-const VIEWS = ["", "#/try", "#/recommend", "#/recommend?model=similar&items=p1", "#/features", "#/models", "#/look-up?id=p1", "#/configuration"];
+const VIEWS = ["", "#/try", "#/recommend", "#/recommend?model=similar&items=p1", "#/features", "#/models", "#/evaluation", "#/look-up?id=p1", "#/configuration"];
 
 /** Views that the service has. */
 async function present(visitor) {

@@ -43,6 +43,19 @@ export async function run(visitor, file) {
   await versions(visitor, models.lightgbm.version);
 }
 
+/** Both versions on the same lists. */
+async function compared(visitor, first, second) {
+  const page = await visitor.open("#/evaluation?compare=lightgbm");
+  await page.locator(".course").first().waitFor();
+  await page.getByRole("button", { name: "Evaluate", exact: true }).click();
+  await page.locator("#metrics").waitFor();
+  const orders = await page.locator(".figures").first().locator("tbody th").allInnerTexts();
+  visitor.equal(orders, [`lightgbm@${first}`, `lightgbm@${second}`, "the order as visitors saw it", "a random order"], "the versions are compared");
+  visitor.equal((await page.locator("section:has(#history) tbody th").allInnerTexts()).slice(0, 2), [second, first], "the history has them, the newest first");
+  await visitor.accessible(page, "a comparison of versions");
+  await visitor.close(page);
+}
+
 /** A second version, and back to the first one. */
 async function versions(visitor, first) {
   await visitor.ask("/train/lightgbm", "");
@@ -67,6 +80,7 @@ async function versions(visitor, first) {
   await page.getByRole("dialog").getByRole("button", { name: "Roll back" }).click();
   visitor.equal(await page.locator(".note.bad").innerText(), `${first} is the current one, but does not answer here: see Overview.`, "what does not answer");
   await visitor.close(page);
+  await compared(visitor, first, second);
   await gated(visitor, second);
 }
 

@@ -11,22 +11,22 @@ use std::time::Duration;
 
 const MILLISECOND: Duration = Duration::from_millis(1);
 
-pub(super) fn api(value: &Value<'_>) -> Option<Api> {
-    let (section, default) = (value.section()?, Api::default());
-    let timeout = section.or("timeout", default.limits.request_timeout, |value| value.duration(MILLISECOND));
-    let usual = Limits { request_timeout: timeout, ..default.limits };
+pub(super) fn api(section: Section<'_>) -> Api {
+    let default = Api::default();
+    let timeout = section.get("timeout").and_then(|value| value.duration(MILLISECOND)); // another name of a limit
+    let usual = Limits { request_timeout: timeout.unwrap_or(default.limits.request_timeout), ..default.limits };
     let api = Api {
         host: section.or("host", default.host, |value| value.text()),
         port: section.or("port", default.port, |value| value.whole(0..=65_535)),
         token: section.get("token").and_then(|value| token(&value)),
-        limits: section.section("limits").map_or(usual, |section| limits(section, usual)),
+        limits: limits(section.filled("limits"), usual),
         tls: section.section("tls").and_then(tls),
         allowed_origins: section.section("cors").map(cors).unwrap_or_default(),
-        page: section.section("page").map(page).unwrap_or_default(),
+        page: page(section.filled("page")),
     };
     section.ignored(&[("analytics", "nothing is sent anywhere")]);
     section.finish();
-    Some(api)
+    api
 }
 
 /// A token of blanks alone would let everyone in who sends none.
@@ -117,19 +117,18 @@ fn limits(section: Section<'_>, default: Limits) -> Limits {
     limits
 }
 
-pub(super) fn core(value: &Value<'_>) -> Option<Core> {
-    let section = value.section()?;
+pub(super) fn core(section: Section<'_>) -> Core {
     let core = Core {
-        clickthrough: section.section("clickthrough").map(clickthrough).unwrap_or_default(),
-        ingest: section.section("ingest").map(ingest).unwrap_or_default(),
-        tracking: section.section("tracking").map(tracking).unwrap_or_default(),
+        clickthrough: clickthrough(section.filled("clickthrough")),
+        ingest: ingest(section.filled("ingest")),
+        tracking: tracking(section.filled("tracking")),
     };
     if let Some(import) = section.section("import") {
         import.ignored(&[("cache", "an import holds what it needs in memory")]);
         import.finish();
     }
     section.finish();
-    Some(core)
+    core
 }
 
 fn clickthrough(section: Section<'_>) -> Clickthrough {

@@ -80,6 +80,9 @@ fn feature(value: &Value<'_>, names: &mut BTreeMap<String, Place>) -> Option<Fea
         }
     };
     let kind = Kind::read(type_name, &section);
+    if let (None, Some(kind)) = (refresh, &kind) {
+        section.leaves_out("refresh", &kind.usual_refresh());
+    }
     section.finish();
     let kind = kind?;
     Some(Feature { name: name?, refresh: Some(refresh.unwrap_or(kind.usual_refresh())), ttl, kind })

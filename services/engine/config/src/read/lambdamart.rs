@@ -22,7 +22,11 @@ pub(super) fn lambdamart(section: &Section<'_>, names: &Names) -> Option<LambdaM
     let features = features.map(|value| features_of(&value, names));
     let usual = Split { strategy: SplitStrategy::Time, ratio: 0.8 };
     let split = section.or("split", usual, |value| split_of(&value));
-    let eval = section.get("eval").map_or_else(|| vec![Metric::Ndcg(Some(10))], |value| metrics(&value));
+    let eval = section.get("eval").map(|value| metrics(&value));
+    if eval.is_none() {
+        section.leaves_out("eval", &"NDCG@10".to_owned());
+    }
+    let eval = eval.unwrap_or_else(|| vec![Metric::Ndcg(Some(10))]);
     let warmup = section.section("warmup").map(warmup);
     let learning = learning(section, &eval);
     let (weights, features) = (weights.unwrap_or_default(), features?);
@@ -97,8 +101,7 @@ fn metrics(value: &Value<'_>) -> Vec<Metric> {
 }
 
 fn warmup(section: Section<'_>) -> Warmup {
-    let requests = section.either("sampledRequests", "sampleRequests");
-    let requests = requests.and_then(|value| value.whole(0..=1_000_000)).unwrap_or(100);
+    let requests = section.either_or("sampledRequests", "sampleRequests", 100, |value| value.whole(0..=1_000_000));
     let duration = section.or("duration", Duration::from_secs(10), |value| value.duration(Duration::ZERO));
     section.finish();
     Warmup { sampled_requests: requests, duration }
@@ -118,6 +121,9 @@ fn backend(value: &Value<'_>) -> Option<Backend> {
     let leaves = section.get("numLeaves");
     if let (Some(value), Some(Booster::XgBoost)) = (&leaves, booster) {
         value.warn("numLeaves does nothing with xgboost");
+    }
+    if let (None, Some(Booster::LightGbm)) = (&leaves, booster) {
+        section.leaves_out("numLeaves", &default.num_leaves);
     }
     let backend = Backend {
         iterations: section.or("iterations", default.iterations, |value| value.whole(1..=1_000_000)),

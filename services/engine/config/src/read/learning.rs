@@ -11,10 +11,14 @@ const USUAL_GATE: Gate = Gate { metric: None, margin: 0.01, weighting: None };
 
 /// The keys that such models share; `eval` are the metrics that the gate may go by.
 pub(super) fn learning(section: &Section<'_>, eval: &[Metric]) -> Learning {
+    let gate_given = section.get("qualityGate");
+    if gate_given.is_none() {
+        section.leaves_out("qualityGate", &USUAL_GATE);
+    }
     Learning {
         selector: selector::optional(section),
         version: section.get("version").and_then(|value| value.text()),
-        gate: section.get("qualityGate").and_then(|value| gate(&value, eval)).unwrap_or(USUAL_GATE),
+        gate: gate_given.and_then(|value| gate(&value, eval)).unwrap_or(USUAL_GATE),
         exclude_seen: None,
         keep_versions: section.or("keepVersions", 10, |value| value.whole(1..=10_000)),
     }

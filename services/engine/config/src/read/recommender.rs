@@ -18,7 +18,7 @@ pub(super) fn als(section: &Section<'_>) -> Option<Model> {
     let regularization = |value: Value<'_>| value.number("a number, 0 or more", |number| number >= 0.0);
     let user_reg = section.or("userReg", REGULARIZATION, regularization);
     let item_reg = section.or("itemReg", REGULARIZATION, regularization);
-    let seed = section.get("seed").and_then(|value| seed(&value)).unwrap_or(0);
+    let seed = section.or("seed", 0, |value| seed(&value));
     store(section);
     let learning = learning(section, interactions.as_deref().unwrap_or_default());
     Some(Model::Als(Als { interactions: interactions?, factors, iterations, user_reg, item_reg, seed, learning }))

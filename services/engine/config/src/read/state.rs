@@ -18,8 +18,7 @@ enum Kind {
     File,
 }
 
-pub(super) fn state(value: &Value<'_>) -> Option<State> {
-    let section = value.section()?;
+pub(super) fn state(section: Section<'_>) -> Option<State> {
     let kinds = [("memory", Kind::Memory), ("redis", Kind::Redis), ("file", Kind::File)];
     let kind = match section.get("type") {
         Some(of_type) => match of_type.choice("state type", &kinds) {
@@ -32,7 +31,10 @@ pub(super) fn state(value: &Value<'_>) -> Option<State> {
                 let _: Option<()> = section.missing("type", "memory, redis or file");
                 kind
             }
-            None => Kind::Memory,
+            None => {
+                section.leaves_out("type", &"memory".to_owned());
+                Kind::Memory
+            }
         },
     };
     let state = of_kind(kind, &section);
@@ -96,11 +98,11 @@ pub(super) fn redis(section: &Section<'_>, databases: impl FnOnce(&Value<'_>) ->
     let server = servers::read(section);
     let auth = section.section("auth").map(auth).unwrap_or_default();
     let format = section.or("format", Format::default(), |value| format(&value));
-    let cache = section.section("cache").map(cache).unwrap_or_default();
-    let pipeline = section.section("pipeline").map(pipeline).unwrap_or_default();
-    let tls = section.section("tls").map(tls).unwrap_or_default();
-    let timeout = section.section("timeout").map(timeout).unwrap_or_default();
-    let db = section.get("db").and_then(|value| databases(&value)).unwrap_or_default();
+    let cache = cache(section.filled("cache"));
+    let pipeline = pipeline(section.filled("pipeline"));
+    let tls = tls(section.filled("tls"));
+    let timeout = timeout(section.filled("timeout"));
+    let db = section.or("db", Databases::default(), |value| databases(&value));
     let (user, password) = auth;
     let (Node { host, port }, topology) = server?;
     Some(Redis { host, port, topology, format, cache, pipeline, user, password, tls, timeout, db })
@@ -116,6 +118,9 @@ fn auth(section: Section<'_>) -> (Option<String>, Option<Secret>) {
 fn cache(section: Section<'_>) -> Cache {
     let default = Cache::default();
     let ttl = section.get("ttl");
+    if ttl.is_none() {
+        section.leaves_out("ttl", &default.ttl);
+    }
     let cache = Cache {
         max_size: section.or("maxSize", default.max_size, |value| value.whole(0..=1_000_000_000)),
         ttl_given: ttl.is_some(),

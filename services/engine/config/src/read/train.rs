@@ -83,10 +83,10 @@ fn s3(section: &Section<'_>) -> Option<S3> {
     let (bucket, prefix) = (text("bucket", "the bucket's name"), text("prefix", "what keys of parts begin with"));
     let region = text("region", "the bucket's region, such as us-east-1");
     let compress = section.or("compress", Compression::Gzip, |value| value.choice("compression", &compressions));
-    let bytes = section.either("partSizeBytes", "batchSizeBytes");
-    let part_size_bytes = bytes.and_then(|value| value.whole(1024..=1 << 40)).unwrap_or(10_485_760);
-    let events = section.either("partSizeEvents", "batchSizeEvents");
-    let part_size_events = events.and_then(|value| value.whole(1..=1_000_000_000)).unwrap_or(1024);
+    let bytes = |value: Value<'_>| value.whole(1024..=1 << 40);
+    let part_size_bytes = section.either_or("partSizeBytes", "batchSizeBytes", 10_485_760, bytes);
+    let events = |value: Value<'_>| value.whole(1..=1_000_000_000);
+    let part_size_events = section.either_or("partSizeEvents", "batchSizeEvents", 1024, events);
     let part_interval =
         section.or("partInterval", Duration::from_secs(3600), |value| value.duration(Duration::from_secs(1)));
     let endpoint = section.get("endpoint").and_then(|value| value.url(&["http://", "https://"]));

@@ -2,6 +2,7 @@
 
 use super::{App, Page, Phase, Plugins, Shared};
 use crate::breaker::Guarded;
+use crate::evaluation::Evaluations;
 use crate::front::Front;
 use crate::gate::{Arrivals, Gate, Room};
 use crate::inference::{Inference, TextModel};
@@ -177,7 +178,7 @@ fn page(config: &Config, front: Front) -> Page {
     let settings = config.api.page.clone();
     let rankers = config.models.iter().filter(|(_, model)| !model.recommends()).map(|(name, _)| name.as_str());
     let sample = Sample::new(settings.sample, rankers);
-    Page { settings, sample, front, versions: Mutex::default() }
+    Page { settings, sample, front, versions: Mutex::default(), evaluations: Evaluations::default() }
 }
 
 fn store_kind(state: &rankwright_config::State) -> &'static str {

@@ -22,7 +22,7 @@ use std::time::Instant;
 /// The newest rank requests.
 #[derive(Serialize, JsonSchema)]
 struct Requests<'a> {
-    /// The newest first.
+    /// The newest first, and behind them the lists that the last evaluation found worst.
     requests: Vec<SampledRequest<'a>>,
 }
 
@@ -39,6 +39,8 @@ struct SampledRequest<'a> {
     took: u64,
     /// Why the items kept their incoming order.
     fallback: Option<&'a str>,
+    /// Ids of the items that the visitor chose, where it is such a list: a click-through as a request, which was never asked for.
+    relevant: Option<&'a [String]>,
     /// Its body. `user` and `session` are null, unless `api.page.showIds` is set.
     #[schemars(with = "Map<String, Value>")]
     request: Shown<'a>,
@@ -67,13 +69,13 @@ fn written(kept: &[impl AsRef<Sampled>], show_ids: bool) -> Result<Response, Fai
 }
 
 fn shown(sampled: &Sampled, show_ids: bool) -> Result<SampledRequest<'_>, serde_json::Error> {
-    let Sampled { number, time, model, items, took, fallback, body } = sampled;
+    let Sampled { number, time, model, items, took, fallback, relevant, body } = sampled;
     let mut request: Shown<'_> = serde_json::from_slice(body)?;
     for id in ["user", "session"].iter().filter(|_| !show_ids) {
         request.entry((*id).to_owned()).and_modify(|value| *value = RawValue::NULL);
     }
     let (number, time, items, took, fallback) = (*number, *time, *items, *took, fallback.as_deref());
-    Ok(SampledRequest { number, time, model, items, took, fallback, request })
+    Ok(SampledRequest { number, time, model, items, took, fallback, relevant: relevant.as_deref(), request })
 }
 
 /// Orders the items of a kept request by a model. It does not count as a request, and is not kept itself.

@@ -39,6 +39,9 @@ struct StoredValue<'a> {
     value: Value,
     /// When it changed last, in milliseconds since 1970.
     time: i64,
+    /// Of ids of items that visitors chose: when each was, in the order of `value`, in milliseconds since 1970.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    times: Option<Vec<i64>>,
 }
 
 /// Whose item or visitor it is.
@@ -177,11 +180,12 @@ impl NamedItem {
 
 impl<'a> StoredValue<'a> {
     fn of(slot: Slot, stored: &Stored, known: &'a [StoredAs]) -> Self {
-        let (value, time) = (shown(&stored.cell), stored.at.millis());
-        match known.iter().find(|known| known.slot == slot) {
-            Some(StoredAs { name, features, .. }) => Self { name: name.clone(), features, value, time },
-            None => Self { name: "of a feature that is no longer configured".to_owned(), features: &[], value, time },
-        }
+        let (value, time, times) = (shown(&stored.cell), stored.at.millis(), times(&stored.cell));
+        let (name, features) = match known.iter().find(|known| known.slot == slot) {
+            Some(StoredAs { name, features, .. }) => (name.clone(), &features[..]),
+            None => ("of a feature that is no longer configured".to_owned(), &[][..]),
+        };
+        Self { name, features, value, time, times }
     }
 }
 
@@ -195,6 +199,16 @@ fn shown(cell: &Cell) -> Value {
         Cell::Flags(bits) => (0..64).filter(|bit| (bits >> bit) & 1 == 1).collect(),
         Cell::Blob(bytes) => bytes_of(bytes.len()),
         Cell::Parts(parts) => bytes_of(parts.all().iter().map(|part| part.bytes.len()).sum()),
+    }
+}
+
+/// When each of the items was chosen that a value is a list of.
+fn times(cell: &Cell) -> Option<Vec<i64>> {
+    match cell {
+        Cell::Recent(recent) | Cell::Items(recent) => {
+            Some(recent.visits().iter().map(|visit| visit.at.millis()).collect())
+        }
+        _ => None,
     }
 }
 

@@ -4,6 +4,7 @@
 mod admin;
 mod connections;
 mod encoding;
+mod evaluation;
 mod features;
 mod feedback;
 mod fleet;

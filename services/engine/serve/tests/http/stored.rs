@@ -4,6 +4,7 @@ use crate::service::{Answer, CONFIG, Service, ranking};
 use axum::Router;
 use axum::body::Body;
 use axum::http::Request;
+use rankwright_config::Shown;
 use rankwright_event::{Tenant, Timestamp};
 use rankwright_serve::front::StoredAs;
 use rankwright_serve::{Forget, ForgetError, Forgotten, Front};
@@ -71,6 +72,7 @@ async fn a_visitor_is_looked_up_in_its_tenant() {
     store(&service, Scope::User("u".into()), vec![(2, Cell::Recent(recent))]).await;
     let json = service.get("/users/u").await.json();
     assert_eq!(json["values"][0]["value"], json!(["b", "a"]));
+    assert_eq!(json["values"][0]["times"], json!([2, 1]), "when each of them was clicked");
     for path in ["/users/u?tenant=other", "/users/nobody", "/items/u"] {
         service.get(path).await.error(404, "not_found", None);
     }
@@ -106,9 +108,15 @@ async fn a_store_that_is_away_is_told_as_such() {
 #[tokio::test]
 async fn the_configuration_is_shown_as_the_program_tells_it() {
     let mut front = Front::new(Router::new());
-    (front.configuration, front.warnings) = (json!({"api": {"token": "hidden"}}), vec!["careful".to_owned()]);
+    let (configuration, defaults) = (json!({"api": {"token": "hidden", "port": 80}}), vec!["api.port".to_owned()]);
+    let environment = [("api.token".to_owned(), "RANKWRIGHT_API_TOKEN".to_owned())].into();
+    front.configuration = Shown { configuration, defaults, environment };
+    front.warnings = vec!["careful".to_owned()];
     let service = Service::start_with(CONFIG, |builder| builder.page(front)).await;
-    let expected = json!({"configuration": {"api": {"token": "hidden"}}, "warnings": ["careful"]});
+    let expected = json!({
+        "configuration": {"api": {"token": "hidden", "port": 80}}, "defaults": ["api.port"],
+        "environment": {"api.token": "RANKWRIGHT_API_TOKEN"}, "warnings": ["careful"],
+    });
     assert_eq!(service.get("/configuration").await.json(), expected);
 }
 

@@ -5,11 +5,13 @@ use super::bootstrap::{Means, draws, interval, means};
 use super::clusters::Clusters;
 use crate::examination::Curve;
 use rankwright_event::Timestamp;
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 /// A comparison of several orders.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "EvaluationReport")]
 pub struct Report {
     /// The model whose split, labels and metrics are used.
     pub model: String,
@@ -40,8 +42,9 @@ pub struct Report {
 }
 
 /// The lists of a comparison.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "EvaluatedLists")]
 pub struct Lists {
     /// Lists of the train side.
     pub train: usize,
@@ -53,17 +56,20 @@ pub struct Lists {
     pub visitors: usize,
     /// Time of the first one.
     #[serde(serialize_with = "as_text")]
+    #[schemars(with = "Option<String>")]
     pub from: Option<Timestamp>,
     /// Time of the last one.
     #[serde(serialize_with = "as_text")]
+    #[schemars(with = "Option<String>")]
     pub to: Option<Timestamp>,
     /// Lists of both sides that are left out because no item is relevant.
     pub without_relevant: u64,
 }
 
 /// One order.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "EvaluatedOrder")]
 pub struct RankerReport {
     /// What it is called in all that follows.
     pub name: String,
@@ -75,8 +81,9 @@ pub struct RankerReport {
 }
 
 /// What an order comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "OrderKind")]
 pub enum Kind {
     /// A model.
     Model,
@@ -87,9 +94,11 @@ pub enum Kind {
 }
 
 /// A figure, and where 95 % of such figures lie.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "EvaluatedFigure")]
 pub struct Figure {
     /// The figure.
+    #[schemars(with = "Option<f64>")] // JSON has no NaN
     pub value: f64,
     /// The lower end; `None` where there are too few visitors.
     pub low: Option<f64>,
@@ -98,8 +107,9 @@ pub struct Figure {
 }
 
 /// A metric of an order.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "EvaluatedScore")]
 pub struct Score {
     /// Its name.
     pub metric: String,
@@ -113,8 +123,9 @@ pub struct Score {
 }
 
 /// A metric of an order, less that of another one.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "EvaluatedDifference")]
 pub struct Difference {
     /// Its name.
     pub metric: String,
@@ -130,8 +141,9 @@ pub struct Difference {
 }
 
 /// How clicks are weighted.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "EvaluatedWeighting")]
 pub struct Weighted {
     /// How often each position is looked at.
     pub curve: Option<Curve>,
@@ -142,8 +154,9 @@ pub struct Weighted {
 }
 
 /// The lists by value of a ranking field.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "EvaluatedSegments")]
 pub struct Segments {
     /// Name of the field.
     pub field: String,
@@ -154,8 +167,9 @@ pub struct Segments {
 }
 
 /// The lists with one value.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "EvaluatedSegment")]
 pub struct Segment {
     /// The value; `None` of lists without the field.
     pub value: Option<String>,
@@ -172,8 +186,9 @@ pub struct Segment {
 }
 
 /// The lists that a model ranks worst.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "WorstLists")]
 pub struct Worst {
     /// Name of the model.
     pub ranker: String,
@@ -182,7 +197,7 @@ pub struct Worst {
 }
 
 /// One of them.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WorstList {
     /// Id of the ranking.
@@ -191,14 +206,17 @@ pub struct WorstList {
     pub tenant: String,
     /// When it was shown.
     #[serde(serialize_with = "time_as_text")]
+    #[schemars(with = "String")]
     pub time: Timestamp,
     /// Number of items.
     pub items: usize,
     /// How many of them are relevant.
     pub relevant: usize,
     /// The first metric, of the model.
+    #[schemars(with = "Option<f64>")]
     pub value: f64,
     /// The same of the order as it was shown.
+    #[schemars(with = "Option<f64>")]
     pub shown: f64,
     /// Value of the field that lists are told apart by.
     #[serde(skip_serializing_if = "Option::is_none")]

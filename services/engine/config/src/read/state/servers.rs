@@ -24,7 +24,11 @@ struct Names {
 pub(super) fn read(section: &Section<'_>) -> Option<(Node, Topology)> {
     let modes = [("standalone", Mode::Standalone), ("sentinel", Mode::Sentinel), ("cluster", Mode::Cluster)];
     let (list, names) = (section.get("nodes"), section.get("sentinel"));
-    let mode = section.get("mode").map_or(Some(Mode::Standalone), |value| value.choice("mode", &modes));
+    let mode = section.get("mode");
+    if mode.is_none() {
+        section.leaves_out("mode", &"standalone".to_owned());
+    }
+    let mode = mode.map_or(Some(Mode::Standalone), |value| value.choice("mode", &modes));
     let nodes = list.as_ref().map(|list| nodes(list));
     let server = server(section, list.is_some());
     let names = names.map(|value| (value.clone(), names_of(&value, mode)));

@@ -60,9 +60,11 @@ codes! {
     CannotExplain "cannot_explain" CONFLICT,
     /// This model is being trained already.
     TrainingAlready "training_already" CONFLICT,
+    /// An evaluation runs already.
+    EvaluatingAlready "evaluating_already" CONFLICT,
     /// This program does not train; the message has the command that does.
     TrainingElsewhere "training_elsewhere" CONFLICT,
-    /// This program takes in no events, or does not forget while it runs.
+    /// This program takes in no events, does not forget while it runs, or has nothing to evaluate.
     NotAvailable "not_available" CONFLICT,
     /// The body is too large, also after decoding, or has too many events.
     TooLarge "too_large" PAYLOAD_TOO_LARGE,
