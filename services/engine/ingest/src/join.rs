@@ -180,9 +180,8 @@ impl Join {
         waited
     }
 
-    /// Holds a ranking as a whole, and lets go of those that have been here longest when there are too many.
+    /// Holds a ranking as a whole, as far as there is room.
     fn hold(&mut self, id: Arc<JoinId>, open: Open) -> Vec<Open> {
-        let mut let_go = Vec::new();
         self.arrivals += 1;
         let arrival = self.arrivals;
         if !self.bounds.all_are_here() {
@@ -190,6 +189,13 @@ impl Join {
         }
         self.bytes += open.bytes();
         self.open.insert(id, Held::Here { open, arrival });
+        self.make_room()
+    }
+
+    /// Lets go of rankings that have been here longest while those here are too many, or take too much memory: the state has to
+    /// have all of them.
+    pub(crate) fn make_room(&mut self) -> Vec<Open> {
+        let mut let_go = Vec::new();
         while self.here.len() > self.bounds.here || self.here.len() > 1 && self.bytes > self.bounds.bytes {
             let Some((_, oldest)) = self.here.pop_first() else { break };
             let Some(held) = self.open.get_mut(&oldest.borrowed()) else { continue };

@@ -11,6 +11,9 @@ use serde::de::DeserializeOwned;
 use std::sync::{Arc, Once};
 use std::time::Duration;
 
+/// The interactions with one ranking take no more bytes than this and the last one: a commit writes all of them again.
+const MOST_BYTES: usize = 4 << 20;
+
 /// Slots of a stored join record.
 const RANKING: Slot = Slot(0);
 const INTERACTIONS: Slot = Slot(1);
@@ -167,7 +170,7 @@ impl Open {
     /// Effects of its end on rates and impressions; `items` lie under [`Open::close_reads`].
     pub(crate) fn close(&mut self, plan: &Plan, items: &[Option<Arc<Entity>>], effects: &mut impl Effects) {
         let impressions = self.interactions.iter().filter(|one| is_impression(one)).count();
-        if impressions.max(self.interactions.len() - impressions) >= Parts::MOST {
+        if impressions.max(self.interactions.len() - impressions) >= Parts::MOST || are_large(&self.interactions) {
             say_full(&self.ranking.id);
         }
         self.interactions.sort_by(|left, right| (left.timestamp, &left.id).cmp(&(right.timestamp, &right.id)));
@@ -194,7 +197,7 @@ pub(crate) enum Room {
     Free,
     /// It is among them, by its time and id.
     Taken,
-    /// There are [`Parts::MOST`] like it: impressions, or others.
+    /// There are [`Parts::MOST`] like it (impressions, or others), or they are large.
     None,
 }
 
@@ -204,8 +207,13 @@ impl Room {
             return Self::Taken;
         }
         let alike = interactions.iter().filter(|known| is_impression(known) == is_impression(one));
-        if alike.count() < Parts::MOST { Self::Free } else { Self::None }
+        if alike.count() < Parts::MOST && !are_large(interactions) { Self::Free } else { Self::None }
     }
+}
+
+/// Whether interactions with a ranking take as many bytes as are kept of one.
+fn are_large(interactions: &[Interaction]) -> bool {
+    interactions.iter().map(Interaction::bytes).sum::<usize>() >= MOST_BYTES
 }
 
 /// Impressions that a sender reports have room of their own: they take none from clicks.
@@ -221,7 +229,8 @@ fn say_full(ranking: &RankingId) {
         tracing::warn!(
             ranking = ?ranking,
             most,
-            "a ranking has as many interactions as are kept (impressions and others are counted apart): later ones are left out of features that count when it closes (rates, counts over a field) and of \
+            most_bytes = MOST_BYTES,
+            "a ranking has as many interactions as are kept (impressions and others are counted apart), or as many bytes of them: later ones are left out of features that count when it closes (rates, counts over a field) and of \
              its click-through; this is said once"
         );
     });

@@ -24,8 +24,8 @@ use rankwright_state::Store;
 use rankwright_trace::Tracer;
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// A service, ready to be served; clones share everything.
@@ -48,6 +48,8 @@ struct Shared {
     pool: Pool,
     tracer: Tracer,
     token: Option<Secret>,
+    /// What `GET /openapi.json` answers, made once.
+    described: OnceLock<String>,
     origins: Vec<String>,
     page: Option<Page>,
     inference: Inference,
@@ -172,6 +174,11 @@ impl App {
 
     pub(crate) fn tracer(&self) -> &Tracer {
         &self.shared.tracer
+    }
+
+    /// The description of the interface, made by the first call.
+    pub(crate) fn described(&self, make: impl FnOnce() -> String) -> &str {
+        self.shared.described.get_or_init(make)
     }
 
     pub(crate) fn token(&self) -> Option<&Secret> {

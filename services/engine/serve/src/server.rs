@@ -57,7 +57,7 @@ const LOOKS_EVERY: Duration = Duration::from_millis(10);
 /// How long a server waits, and for what.
 #[derive(Debug, Clone, Copy)]
 pub struct Timing {
-    /// For a request's head; an idle connection is closed after this time.
+    /// For a request's head, and for a client that takes nothing of its answer; an idle connection is closed after this time.
     pub head: Duration,
     /// For clients to give up the connections that they keep, after being told to stop; no longer than there are any, and at
     /// most half of the time to drain.
@@ -208,7 +208,7 @@ impl Server {
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let stream = TokioIo::new(Wire::new(stream, connection.clone()));
+        let stream = TokioIo::new(Wire::new(stream, connection.clone(), self.timing.head));
         let timing = self.timing;
         let connection = connection.clone();
         let service = service_fn(move |mut request: hyper::Request<Incoming>| {

@@ -29,6 +29,13 @@ impl Ingest {
         for interaction in waited {
             self.joined(interaction).await?;
         }
+        self.make_room().await
+    }
+
+    /// Open rankings take no more memory than they may: the state keeps the oldest of them, or they close.
+    async fn make_room(&mut self) -> Result<(), Error> {
+        let let_go = self.join.make_room();
+        self.let_go(let_go);
         while let Some(evicted) = self.join.evict() {
             self.counters.evicted += 1;
             self.close(evicted).await?;
@@ -55,7 +62,8 @@ impl Ingest {
     pub(super) async fn interaction(&mut self, interaction: Interaction) -> Result<(), Error> {
         let Some(ranking) = &interaction.ranking else { return self.unranked(interaction).await };
         if self.join.place(&JoinRef { tenant: &interaction.tenant, ranking }).is_some() {
-            return self.joined(interaction).await;
+            self.joined(interaction).await?;
+            return self.make_room().await;
         }
         let id = JoinId { tenant: interaction.tenant.clone(), ranking: ranking.clone() };
         match self.join.wait(&id, interaction) {

@@ -20,8 +20,8 @@ use rankwright_config::Config;
 use rankwright_state::{Slot, Store};
 use rankwright_trace::Tracer;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::AtomicU8;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// What one read of the state store may take, unless the builder is told otherwise.
@@ -162,6 +162,7 @@ impl Builder {
             pool: Pool::start()?,
             tracer,
             token: config.api.token,
+            described: OnceLock::new(),
             origins: config.api.allowed_origins,
             page,
             phase: AtomicU8::new(Phase::Starting as u8),

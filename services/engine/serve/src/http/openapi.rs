@@ -24,7 +24,7 @@ const DESCRIPTION: &str = "Reranks search results and recommendations from visit
 
 /// The description of this service.
 pub(super) async fn get(State(app): State<App>) -> Response {
-    json(document(&app).to_string().into_bytes())
+    json(app.described(|| document(&app).to_string()).to_owned().into_bytes())
 }
 
 pub(super) fn described(_: &mut Schemas<'_>) -> Operation {

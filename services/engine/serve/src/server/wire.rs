@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::time::{Instant, Sleep, sleep_until};
+use tokio::time::{Instant, Sleep, sleep, sleep_until};
 
 /// How long the server listens to a client that goes on sending a body which is not read, and how long without a byte.
 /// Closing at once would destroy the answer on its way.
@@ -26,11 +26,40 @@ pub(super) struct Wire<S> {
     refusal: Option<(Vec<u8>, usize)>,
     /// Since nothing more is written: until when the client is listened to at most, and until when while it is silent.
     linger: Option<(Instant, Pin<Box<Sleep>>)>,
+    /// How long a client may take no byte of an answer.
+    patience: Duration,
+    /// Since it took none: until when it may.
+    stalled: Option<Pin<Box<Sleep>>>,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
-    pub(super) fn new(stream: S, connection: Arc<Connection>) -> Self {
-        Self { stream, connection, received: 0, refusal: None, linger: None }
+    /// A client that takes nothing of an answer for as long as `patience` is given up: the answer takes memory meanwhile.
+    pub(super) fn new(stream: S, connection: Arc<Connection>, patience: Duration) -> Self {
+        Self { stream, connection, received: 0, refusal: None, linger: None, patience, stalled: None }
+    }
+
+    /// What writing came to, or that the client takes nothing.
+    fn watched<T>(&mut self, context: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        if written.is_ready() {
+            self.stalled = None;
+            return written;
+        }
+        let patience = self.patience;
+        let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(patience)));
+        stalled.as_mut().poll(context).map(|()| Err(io::ErrorKind::TimedOut.into()))
+    }
+
+    /// Writes a part of what comes next, or the refusal that takes its place.
+    fn poll_part(
+        &mut self,
+        context: &mut Context<'_>,
+        next: &[u8],
+        write: impl FnOnce(Pin<&mut S>, &mut Context<'_>) -> Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<usize>> {
+        match ready!(self.poll_refusal(context, next))? {
+            Some(written) => Poll::Ready(Ok(written)),
+            None => write(Pin::new(&mut self.stream), context),
+        }
     }
 
     /// Writes the refusal that takes the place of `written`; nothing where it is none.
@@ -98,10 +127,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Wire<S> {
 
 impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Wire<S> {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        match ready!(self.poll_refusal(context, bytes))? {
-            Some(written) => Poll::Ready(Ok(written)),
-            None => Pin::new(&mut self.stream).poll_write(context, bytes),
-        }
+        let written = self.poll_part(context, bytes, |stream, context| stream.poll_write(context, bytes));
+        self.watched(context, written)
     }
 
     fn poll_write_vectored(
@@ -109,10 +136,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Wire<S> {
         context: &mut Context<'_>,
         parts: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        match ready!(self.poll_refusal(context, parts.first().map_or(&[], |part| part)))? {
-            Some(written) => Poll::Ready(Ok(written)),
-            None => Pin::new(&mut self.stream).poll_write_vectored(context, parts),
-        }
+        let next = parts.first().map_or(&[][..], |part| part);
+        let written = self.poll_part(context, next, |stream, context| stream.poll_write_vectored(context, parts));
+        self.watched(context, written)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -120,7 +146,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Wire<S> {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        ready!(Pin::new(&mut self.stream).poll_flush(context))?;
+        let flushed = Pin::new(&mut self.stream).poll_flush(context);
+        ready!(self.watched(context, flushed))?;
         if self.connection.flushed() {
             self.received = 0;
         }
@@ -135,5 +162,32 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Wire<S> {
             }
         }
         self.poll_linger(context).map(Ok)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::super::connections::Connections;
+    use super::*;
+    use crate::metrics::ConnectionMetrics;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
+    use tokio::time::timeout;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_takes_nothing_of_an_answer_is_given_up() {
+        let all = Connections::new(1, ConnectionMetrics::new().unwrap());
+        let place = all.enter().await;
+        let patience = Duration::from_secs(75);
+        let (server, mut client) = duplex(16);
+        let mut wire = Wire::new(server, place.clone(), patience);
+        // one that is slow is waited for
+        for _ in 0..5 {
+            assert!(timeout(patience / 2, wire.write_all(&[0; 40])).await.is_err());
+            client.read_exact(&mut [0; 16]).await.unwrap();
+        }
+        let began = Instant::now();
+        let error = wire.write_all(&[0; 40]).await.unwrap_err();
+        assert_eq!((error.kind(), began.elapsed() >= patience), (io::ErrorKind::TimedOut, true));
     }
 }

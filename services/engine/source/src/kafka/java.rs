@@ -143,6 +143,7 @@ fn renamed(key: &str, value: &str) -> (String, String) {
     let name = RENAMED.iter().find(|(java, _)| *java == key).map_or(key, |(_, name)| *name);
     // what the system chooses
     let value = if name.ends_with(".buffer.bytes") && value == "-1" { "0" } else { value };
+    let value = if name == "client.dns.lookup" && value == "default" { "use_all_dns_ips" } else { value };
     (name.to_owned(), value.to_owned())
 }
 

@@ -39,14 +39,25 @@ const DEFAULTS: [(&str, &str); 8] = [
     ("topic.metadata.refresh.interval.ms", "30000"), // new partitions are found after so long
 ];
 
+/// Milliseconds without a heartbeat after which a reader is away: the default of librdkafka.
+const SESSION_TIMEOUT: u64 = 45_000;
+
 /// The settings of a reader; what cannot be set is left out with a warning.
 pub(super) fn client(brokers: &str, group: &str, options: &BTreeMap<String, String>) -> Result<ClientConfig, Error> {
     let mut config = ClientConfig::new();
     for (key, value) in DEFAULTS {
         config.set(key, value);
     }
-    for (key, value) in settings(options)? {
+    let Settings { values, moved } = settings(options)?;
+    // it may not be above the time within which a reader has to poll
+    if let Some(interval) = values.get("max.poll.interval.ms").and_then(|interval| interval.parse::<u64>().ok()) {
+        config.set("session.timeout.ms", interval.min(SESSION_TIMEOUT).to_string());
+    }
+    for (key, value) in values {
         config.set(key, value);
+    }
+    for (key, from, to) in moved {
+        tracing::warn!(option = %key, value = %from, "source.options: outside the range of librdkafka, {to} is used");
     }
     for (key, reason) in options.keys().filter_map(|key| Some((key, ignored(key, options)?))) {
         tracing::warn!(option = %key, "source.options: ignored, {reason}");
@@ -66,17 +77,28 @@ pub(crate) fn check_all(options: &BTreeMap<String, String>) -> Result<(), Error>
     settings(options).map(drop)
 }
 
+/// Options as librdkafka takes them.
+#[derive(Default)]
+struct Settings {
+    values: BTreeMap<String, String>,
+    /// Numbers outside the range that they have there: option, what it says, and what is used.
+    moved: Vec<(String, String, String)>,
+}
+
 /// What the options are for librdkafka. What has no use is left out; one that is named as there goes before the same one of
 /// the Java client.
-fn settings(options: &BTreeMap<String, String>) -> Result<BTreeMap<String, String>, Error> {
-    let mut settings = BTreeMap::new();
+fn settings(options: &BTreeMap<String, String>) -> Result<Settings, Error> {
+    let mut settings = Settings::default();
     for (key, value) in options.iter().filter(|(key, _)| ignored(key, options).is_none()) {
         let wrong = |reason| Error::Option { key: key.clone(), reason };
         for (name, value) in java::translated(key, value, options).map_err(wrong)? {
-            check(&name, &value).map_err(wrong)?;
+            let taken = within_range(&name, &value).map_err(wrong)?;
+            if taken != value {
+                settings.moved.push((key.clone(), value, taken.clone()));
+            }
             match name == *key {
-                true => drop(settings.insert(name, value)),
-                false => drop(settings.entry(name).or_insert(value)),
+                true => drop(settings.values.insert(name, taken)),
+                false => drop(settings.values.entry(name).or_insert(taken)),
             }
         }
     }
@@ -88,7 +110,9 @@ pub(crate) fn connection(brokers: &str, options: &BTreeMap<String, String>) -> R
     const ABOUT: [&str; 7] = ["security.", "sasl.", "ssl.", "enable.ssl", "broker.", "socket.", "client."];
     let mut config = ClientConfig::new();
     config.set("client.id", "rankwright");
-    for (key, value) in settings(options)?.iter().filter(|(key, _)| ABOUT.iter().any(|about| key.starts_with(about))) {
+    for (key, value) in
+        settings(options)?.values.iter().filter(|(key, _)| ABOUT.iter().any(|about| key.starts_with(about)))
+    {
         config.set(key, value);
     }
     config.set("bootstrap.servers", brokers).set_log_level(RDKafkaLogLevel::Info);
@@ -104,6 +128,20 @@ fn reserved(key: &str) -> Option<String> {
     let elsewhere = ELSEWHERE.iter().find(|(name, _)| *name == key).map(|(_, place)| format!("it is set by {place}"));
     let fixed = FIXED.iter().find(|(name, _)| *name == key);
     elsewhere.or_else(|| fixed.map(|(_, value)| format!("it is always {value}: positions are kept with the state")))
+}
+
+/// The value of an option, or the nearest in the range that it has: those of the Java client are wider.
+fn within_range(key: &str, value: &str) -> Result<String, String> {
+    let Err(reason) = check(key, value) else { return Ok(value.to_owned()) };
+    nearest(&reason, value).filter(|nearest| check(key, nearest).is_ok()).ok_or(reason)
+}
+
+/// The number nearest to a value in the range that a refusal of librdkafka names, such as `outside allowed range 1..86400000`.
+fn nearest(reason: &str, value: &str) -> Option<String> {
+    let (_, range) = reason.split_once("outside allowed range ")?;
+    let (least, most) = range.trim().split_once("..")?;
+    let (least, most) = (least.parse::<i64>().ok()?, most.parse::<i64>().ok()?);
+    (least <= most).then_some(value.parse::<i64>().ok()?.clamp(least, most).to_string())
 }
 
 /// Looks at one option by itself, so that a message names it.
@@ -165,6 +203,23 @@ mod tests {
         let connection = connection("broker:9092", &options(&given)).expect("has a connection");
         assert_eq!(connection.get("sasl.username"), Some("u"));
         assert_eq!(connection.get("fetch.wait.max.ms"), None, "of a reader alone");
+    }
+
+    #[test]
+    fn a_number_outside_the_range_of_librdkafka_is_brought_into_it() {
+        for (key, value, name, taken) in [
+            ("max.poll.interval.ms", "2147483647", "max.poll.interval.ms", "86400000"),
+            ("request.timeout.ms", "600000", "socket.timeout.ms", "300000"),
+            ("fetch.max.bytes", "2147483647", "fetch.max.bytes", "2147483135"),
+            ("connections.max.idle.ms", "-1", "connections.max.idle.ms", "0"),
+            ("client.dns.lookup", "default", "client.dns.lookup", "use_all_dns_ips"),
+        ] {
+            assert_eq!(set(&[(key, value)], name).as_deref(), Some(taken), "{key}");
+        }
+        let short = [("max.poll.interval.ms", "30000")];
+        assert_eq!(set(&short, "session.timeout.ms").as_deref(), Some("30000"));
+        client("broker:9092", "readers", &options(&short)).expect("it is set").create_native_config().expect("it fits");
+        assert!(check_all(&options(&[("max.poll.interval.ms", "soon")])).is_err());
     }
 
     #[test]
