@@ -1,12 +1,12 @@
 // What features hold: how much they help, how their values were spread in training and are now, and what they take.
 
-import { ask, get, page, part, sentence } from "../api";
+import { ask, get, has, page, part, sentence } from "../api";
 import { Bar, Curl, Download, Loading, Problem, useAnswer } from "../parts";
 import { change, href, route } from "../route";
 import { bytes, count, percent, whole } from "../text";
-import type { Model, ModelFeatures, Status } from "../types";
+import type { Configuration, Model, ModelFeatures, Status } from "../types";
 import { Spreads } from "./spreads";
-import { missing, moved } from "./spread";
+import { type Definition, missing, moved as distance } from "./spread";
 
 /** From this part of the values on, a feature has changed. */
 const MUCH = 0.3;
@@ -48,29 +48,32 @@ function OfModel({ model, learning }: { model: Model; learning: Model[] }) {
   const call = get(`/models/${part(model.name)}/features`);
   const { data, error } = useAnswer(call.path, () => ask<ModelFeatures>(call));
   const status = useAnswer("status", () => ask<Status>(get("/status")).catch(() => null));
+  const configured = useAnswer(has("GET /configuration") ? "configuration" : "", () => ask<Configuration>(get("/configuration")).catch(() => null));
   if (error) return <Problem error={error} />;
-  if (!data) return <Loading />;
+  if (!data || configured.loading) return <Loading />;
   if (data.features.length === 0) return <p>It has no features.</p>;
+  const defined = definitions(configured.data?.configuration);
+  // serving gives all items the same position
+  const moved = (feature: ModelFeatures["features"][number]) => (defined.get(feature.name)?.type === "position" ? undefined : distance(feature.columns));
   const sizes = status.data?.size?.features ?? {};
   const gains = learning.filter(({ serving, name }) => serving || name === model.name).map((model) => ({ name: model.name, parts: parts(model) }));
   const own = gains.find(({ name }) => name === model.name)!;
   const others = gains.filter((other) => other !== own);
   const rows = data.features
-    .map(({ name, columns }) => ({
-      name,
-      columns,
-      part: own.parts.get(name),
-      training: missing(columns.map(({ training }) => training)),
-      now: missing(columns.map(({ now }) => now)),
-      moved: moved(columns),
-      size: sizes[name]?.bytes,
+    .map((feature) => ({
+      ...feature,
+      part: own.parts.get(feature.name),
+      training: missing(feature.columns.map(({ training }) => training)),
+      now: missing(feature.columns.map(({ now }) => now)),
+      moved: moved(feature),
+      size: sizes[feature.name]?.bytes,
     }))
     .sort((a, b) => (b.part ?? 0) - (a.part ?? 0));
   const most = Math.max(...own.parts.values(), 1e-9);
   const chosen = rows.find(({ name }) => name === route.value.params.feature) ?? rows[0]!;
   return (
     <>
-      <About data={data} />
+      <About data={data} drifted={rows.filter(({ moved }) => changed(moved, data.requests)).map(({ name }) => name)} />
       <section aria-labelledby="features">
         <h2 id="features">Which features help, and what they hold</h2>
         <p class="quiet">
@@ -140,15 +143,14 @@ function OfModel({ model, learning }: { model: Model; learning: Model[] }) {
           />
         </p>
       </section>
-      <Spreads feature={chosen.name} columns={chosen.columns} />
+      <Spreads feature={chosen.name} columns={chosen.columns} names={defined.get(chosen.name)?.values ?? []} />
     </>
   );
 }
 
 /** What the values of now are, and why there may be none. */
-function About({ data: { version, requests, items, problem, features } }: { data: ModelFeatures }) {
+function About({ data: { version, requests, items, problem, features }, drifted }: { data: ModelFeatures; drifted: string[] }) {
   const tells = features.some(({ columns }) => columns.some(({ training }) => training));
-  const drifted = features.filter(({ columns }) => changed(moved(columns), requests)).map(({ name }) => name);
   return (
     <>
       {requests > 0 && (
@@ -174,6 +176,12 @@ function About({ data: { version, requests, items, problem, features } }: { data
 }
 
 const changed = (moved: number | undefined, requests: number) => moved !== undefined && moved >= MUCH && requests >= ENOUGH;
+
+/** Features of the configuration, by name. */
+function definitions(configuration: unknown): Map<string, Definition> {
+  const features = (configuration as { features?: Definition[] } | null | undefined)?.features;
+  return new Map((Array.isArray(features) ? features : []).map((feature) => [feature.name, feature]));
+}
 
 /** Each feature's part of the gain of the version that answers. */
 function parts({ versions, serving }: Model): Map<string, number> {

@@ -2,6 +2,14 @@
 
 import type { FeatureColumn, ValueSpread } from "../types";
 
+/** What the configuration says of a feature. */
+export interface Definition {
+  name: string;
+  type?: string;
+  /** Of categories. */
+  values?: unknown[];
+}
+
 export interface Row {
   label: string;
   training?: number;

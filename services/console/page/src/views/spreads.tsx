@@ -1,20 +1,15 @@
 // The values of one feature, in training and now, side by side.
 
 import { useState } from "preact/hooks";
-import { ask, get, has } from "../api";
-import { Download, useAnswer } from "../parts";
+import { Download } from "../parts";
 import { number, percent } from "../text";
-import type { Configuration, FeatureColumn } from "../types";
+import type { FeatureColumn } from "../types";
 import { rows } from "./spread";
 
 const FEW = 12; // columns that are shown at first
 
-export function Spreads({ feature, columns }: { feature: string; columns: FeatureColumn[] }) {
-  // names of categories stand in the configuration
-  const named = columns.some(({ categorical }) => categorical) && has("GET /configuration");
-  const { data } = useAnswer(named ? "configuration" : "", () => ask<Configuration>(get("/configuration")).catch(() => null));
-  const features = (data?.configuration as { features?: { name: string; values?: unknown[] }[] } | undefined)?.features;
-  const names = (Array.isArray(features) && features.find(({ name }) => name === feature)?.values) || [];
+/** Names are those of categories. */
+export function Spreads({ feature, columns, names }: { feature: string; columns: FeatureColumn[]; names: unknown[] }) {
   const told = (value: number) => number(Math.abs(value) >= 10000 ? value : Number(value.toPrecision(4)));
   const [all, showAll] = useState("");
   const known = columns.filter(({ training, now }) => training || now);

@@ -274,6 +274,9 @@ async function features(visitor, request) {
   const sized = names.filter((name) => size.features[name]);
   visitor.check(sized.length > 0 && sized.length === (await page.locator(".features tbody td:last-child").filter({ hasNotText: "–" }).count()), "what features take in the state");
 
+  const position = page.locator(".features tbody tr").filter({ has: page.getByRole("link", { name: "position", exact: true }) });
+  visitor.equal((await position.locator("td").allInnerTexts()).at(-2), "–", "positions are not compared, because serving has none");
+
   const of = (name) => told.features.find((feature) => feature.name === name).columns[0];
   await page.getByRole("heading", { name: `Values of ${names[0]}` }).waitFor();
   for (const name of names.slice(0, 3)) {
