@@ -254,7 +254,7 @@ async fn attempt(service: &RankingService, ctx: &Context) -> Result<Action> {
     let converged = Box::pin(converge(service, ctx, &mut outcome)).await;
     let told = Box::pin(tell(service, ctx, &outcome, converged.as_ref().err())).await;
     if let Err(Error::Refused(_)) = &converged {
-        ctx.rolling.forget(&service.uid().unwrap_or_default()); // others wait for no service that is refused
+        ctx.rolling.end(&service.uid().unwrap_or_default()); // others wait for no service that is refused
     }
     if let (Err(Error::Refused(_)), Ok(Told { published: Err(_), .. })) = (&converged, &told) {
         return told?.published.map(|()| Action::await_change()); // it is tried again sooner than what was refused
@@ -281,8 +281,10 @@ async fn converge(service: &RankingService, ctx: &Context, outcome: &mut Outcome
     if goes {
         ctx.rolling.forget(&service.uid().unwrap_or_default());
     }
-    // a state of a given name may be another's, and so may the data that go
-    if let Some(namespace) = ctx.unlisted().filter(|_| goes || service.spec.state_store.service.is_some()) {
+    // a state of a given name may be another's, and so may the data that go; what runs already is kept up
+    let begins = service.status.as_ref().is_none_or(|status| status.rank.is_none());
+    let in_doubt = goes || begins && service.spec.state_store.service.is_some();
+    if let Some(namespace) = ctx.unlisted().filter(|_| in_doubt) {
         return Err(Error::Unlisted { namespace: namespace.to_owned() });
     }
     let rivals = ctx.rivals(service);

@@ -76,6 +76,11 @@ impl Rolling {
         names
     }
 
+    /// Nothing of a service is replaced for now.
+    pub fn end(&self, uid: &str) {
+        locked(&self.state).now.remove(uid);
+    }
+
     /// Forgets a service: nothing of it is replaced any more.
     pub fn forget(&self, uid: &str) {
         let mut state = locked(&self.state);

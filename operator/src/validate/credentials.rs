@@ -2,6 +2,7 @@
 //! token and has none.
 
 use super::{API_TOKEN, Refusal};
+use crate::labels::Component;
 use crate::resolve::{Kind, Resolved};
 use rankwright_crds::RankingServiceSpec;
 use rankwright_crds::ranking_service::{Page, S3Credentials};
@@ -30,7 +31,8 @@ pub(super) fn token(spec: &RankingServiceSpec, resolved: &Resolved) -> Result<()
     let Some(named) = &spec.rank.token_secret_ref else { return Ok(()) };
     let pod = &spec.rank.pod;
     let merged = pod.template.as_ref().and_then(|template| template.get("spec")?.get("containers")?.as_array());
-    let variables = merged.into_iter().flatten().filter_map(|container| container["env"].as_array()).flatten();
+    let own = merged.into_iter().flatten().filter(|container| container["name"] == Component::Rank.name());
+    let variables = own.filter_map(|container| container["env"].as_array()).flatten();
     let problem = "spec.rank.tokenSecretRef gives the token: leave one of them out";
     if pod.env.iter().any(|one| one.name == API_TOKEN) {
         return Err(Refusal::unfit(format!("spec.rank.pod.env[{API_TOKEN}]"), problem));

@@ -86,18 +86,24 @@ impl Wanted {
     }
 }
 
-/// Leaves out features that compute with a model of texts, but for those that one of these models learns from.
-pub(crate) fn leave_out_texts(config: &mut Config, models: &[String]) {
+/// Leaves out features that compute with a model of texts, but for those that one of these models learns from: the models of
+/// texts that are needed then.
+pub(crate) fn leave_out_texts(config: &mut Config, models: &[String]) -> Vec<Wanted> {
     let learnt = |feature: &Feature| {
         models.iter().filter_map(|name| config.models.get(name)).any(|model| match model {
             Model::LambdaMart(model) => model.features.contains(&feature.name),
             _ => false,
         })
     };
-    let stays = |feature: &Feature| Wanted::of_feature(0, feature).is_none() || learnt(feature);
-    let stay: Vec<bool> = config.features.iter().map(stays).collect();
+    let (mut stay, mut needed) = (Vec::new(), Vec::new());
+    for (index, feature) in config.features.iter().enumerate() {
+        let wanted = Wanted::of_feature(index, feature);
+        stay.push(wanted.is_none() || learnt(feature));
+        needed.extend(wanted.filter(|_| learnt(feature)));
+    }
     let mut stay = stay.into_iter();
     config.features.retain(|_| stay.next().unwrap_or(true));
+    needed
 }
 
 impl rankwright_feature::Encoders for Encoders {

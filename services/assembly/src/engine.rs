@@ -185,21 +185,22 @@ impl Engine {
     /// The engine for work that takes in no events and computes no rows, without the models of texts that these models do not
     /// learn from.
     pub(crate) async fn without_texts(mut config: Config, state: Arc<dyn Store>, models: &[String]) -> Result<Self> {
-        leave_out_texts(&mut config, models);
-        Self::assemble(config, state).await
+        let texts = leave_out_texts(&mut config, models);
+        Self::assemble(config, state, texts).await
     }
 
     /// The engine over a state that is open.
     pub(crate) async fn over(config: Config, state: Arc<dyn Store>) -> Result<Self> {
-        let engine = Self::assemble(config, state).await?;
+        let texts = Wanted::of_features(&config);
+        let engine = Self::assemble(config, state, texts).await?;
         joins::settle(&engine).await?;
         Ok(engine)
     }
 
-    async fn assemble(config: Config, state: Arc<dyn Store>) -> Result<Self> {
+    async fn assemble(config: Config, state: Arc<dyn Store>, texts: Vec<Wanted>) -> Result<Self> {
         let service = service();
         // what is stored of a text must not depend on those beside it
-        let encoders = Arc::new(Encoders::open(Wanted::of_features(&config), 1).await?);
+        let encoders = Arc::new(Encoders::open(texts, 1).await?);
         let plan = Arc::new(Plan::of(&config, &*state, &*encoders).await?);
         let clickthroughs = open::clickthroughs(&config, &plan, &service)?;
         let versions = open::versions(&config, &service)?;

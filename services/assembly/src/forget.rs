@@ -35,7 +35,7 @@ const ASKS_AT_MOST: Duration = Duration::from_secs(30);
 /// and is told of so often.
 const TELLS: Duration = Duration::from_secs(60);
 
-/// As many wait over HTTP at most, of which one after the other is forgotten.
+/// At most this many calls over HTTP wait; they are carried out one at a time.
 const AT_ONCE: usize = 4;
 
 /// Forgets over HTTP, in a process that serves.

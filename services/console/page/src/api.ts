@@ -110,7 +110,7 @@ const told = (value: unknown) => (value === null || value === undefined || value
 const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
 
 const CHUNK = 200; // ids of one call, which stand in its path
-const LONGEST = 32 * 1024; // signs of these ids there, encoded; the service takes heads of 64 KiB
+const LONGEST = 32 * 1024; // characters of these ids there, encoded; the service takes heads of 64 KiB
 
 /** Ids that one call asks for, and so on. */
 function chunks(ids: string[]): string[][] {

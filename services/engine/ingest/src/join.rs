@@ -394,6 +394,17 @@ mod tests {
     }
 
     #[test]
+    fn interactions_of_a_ranking_take_bounded_bytes_each_kind_its_own() {
+        let fields = || vec![Field::new("f", "x".repeat(1 << 20).as_str().into())];
+        let mut open = shown("r", 0);
+        (0..9).for_each(|second| {
+            assert_eq!(open.add(Interaction { fields: fields(), ..click("r", second) }), second < 4);
+        });
+        assert!(open.add(Interaction { id: "i".into(), kind: "impression".into(), ..click("r", 20) }));
+        assert!(!open.add(click("r", 21)));
+    }
+
+    #[test]
     fn waiting_interactions_take_no_more_bytes_than_they_may() {
         let one = click("r0", 0).bytes();
         let bounds = Bounds { awaited_bytes: 3 * one, ..ANY };

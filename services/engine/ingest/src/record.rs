@@ -11,7 +11,8 @@ use serde::de::DeserializeOwned;
 use std::sync::{Arc, Once};
 use std::time::Duration;
 
-/// The interactions with one ranking take no more bytes than this and the last one: a commit writes all of them again.
+/// The impressions of one ranking, and the other interactions with it, take no more bytes than this and the last one each: a commit
+/// writes all of them again.
 const MOST_BYTES: usize = 4 << 20;
 
 /// Slots of a stored join record.
@@ -113,8 +114,11 @@ impl Open {
     pub(crate) fn restored(mut shown: Shown, interactions: Vec<Interaction>, plan: &Plan) -> Self {
         let rows = Promise::kept(shown.rows_of(plan.tags()));
         let mut open = Self::new(Arc::new(shown.ranking), plan.width(), rows);
+        // all that was kept: how much there is room for was decided when it came
         for interaction in interactions {
-            open.add(interaction);
+            if !open.has(&interaction) {
+                open.push(interaction);
+            }
         }
         open
     }
@@ -134,14 +138,22 @@ impl Open {
     /// a list that was stored only grows. Whether it stays.
     pub(crate) fn add(&mut self, interaction: Interaction) -> bool {
         let room = Room::among(&self.interactions, &interaction);
-        if room != Room::Taken {
-            self.last = self.last.max(interaction.timestamp);
-        }
-        if room == Room::Free {
-            self.bytes += interaction.bytes();
-            self.interactions.push(interaction);
+        match room {
+            Room::Free => self.push(interaction),
+            Room::None => self.last = self.last.max(interaction.timestamp),
+            Room::Taken => {}
         }
         room == Room::Free
+    }
+
+    fn has(&self, interaction: &Interaction) -> bool {
+        self.interactions.iter().any(|known| is_same(known, interaction))
+    }
+
+    fn push(&mut self, interaction: Interaction) {
+        self.last = self.last.max(interaction.timestamp);
+        self.bytes += interaction.bytes();
+        self.interactions.push(interaction);
     }
 
     /// Takes out the interactions that came when it was over: those behind the first pause longer than `session_length`.
@@ -169,8 +181,8 @@ impl Open {
 
     /// Effects of its end on rates and impressions; `items` lie under [`Open::close_reads`].
     pub(crate) fn close(&mut self, plan: &Plan, items: &[Option<Arc<Entity>>], effects: &mut impl Effects) {
-        let impressions = self.interactions.iter().filter(|one| is_impression(one)).count();
-        if impressions.max(self.interactions.len() - impressions) >= Parts::MOST || are_large(&self.interactions) {
+        let alike = |impressions| self.interactions.iter().filter(move |one| is_impression(one) == impressions);
+        if are_enough(alike(true)) || are_enough(alike(false)) {
             say_full(&self.ranking.id);
         }
         self.interactions.sort_by(|left, right| (left.timestamp, &left.id).cmp(&(right.timestamp, &right.id)));
@@ -203,17 +215,22 @@ pub(crate) enum Room {
 
 impl Room {
     pub(crate) fn among(interactions: &[Interaction], one: &Interaction) -> Self {
-        if interactions.iter().any(|known| known.timestamp == one.timestamp && known.id == one.id) {
+        if interactions.iter().any(|known| is_same(known, one)) {
             return Self::Taken;
         }
         let alike = interactions.iter().filter(|known| is_impression(known) == is_impression(one));
-        if alike.count() < Parts::MOST && !are_large(interactions) { Self::Free } else { Self::None }
+        if are_enough(alike) { Self::None } else { Self::Free }
     }
 }
 
-/// Whether interactions with a ranking take as many bytes as are kept of one.
-fn are_large(interactions: &[Interaction]) -> bool {
-    interactions.iter().map(Interaction::bytes).sum::<usize>() >= MOST_BYTES
+/// Whether interactions of one kind are as many, or take as many bytes, as are kept of a ranking.
+fn are_enough<'i>(alike: impl Iterator<Item = &'i Interaction>) -> bool {
+    let (count, bytes) = alike.fold((0, 0), |(count, bytes), one| (count + 1, bytes + one.bytes()));
+    count >= Parts::MOST || bytes >= MOST_BYTES
+}
+
+fn is_same(known: &Interaction, one: &Interaction) -> bool {
+    known.timestamp == one.timestamp && known.id == one.id
 }
 
 /// Impressions that a sender reports have room of their own: they take none from clicks.

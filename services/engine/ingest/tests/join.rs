@@ -5,7 +5,7 @@ mod common;
 
 use common::{Service, apply, click, item, shown};
 use rankwright_clickthrough::{Clickthrough, Kind};
-use rankwright_event::Event;
+use rankwright_event::{Event, Field};
 
 fn clicked(record: &Clickthrough) -> Vec<&str> {
     record.interactions.iter().map(|click| click.item.as_str()).collect()
@@ -133,6 +133,17 @@ async fn with_a_state_in_memory_the_oldest_ranking_gives_way() {
     assert_eq!(ingest.counters().open, 2);
     drop(ingest); // waits until its records are in the store
     assert_eq!(rankings(&service.records()), [("r1", vec!["a"])]);
+}
+
+#[tokio::test]
+async fn a_large_interaction_makes_others_give_way_at_once() {
+    let mut service = Service::new().await;
+    service.settings.max_open_bytes = 20_000;
+    let mut ingest = service.ingest().await;
+    let Event::Interaction(mut large) = click("c", "r2", "a", 2) else { panic!("a click") };
+    large.fields = vec![Field::new("note", "x".repeat(30_000).as_str().into())];
+    apply(&mut ingest, vec![shown("r1", &["a"], 0), shown("r2", &["a"], 1), Event::Interaction(large)]).await;
+    assert_eq!((ingest.counters().evicted, ingest.counters().open), (1, 1));
 }
 
 #[tokio::test]

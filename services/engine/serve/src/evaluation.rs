@@ -42,7 +42,7 @@ pub(crate) struct Ended {
 /// Why none begins.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Refused {
-    #[error("an evaluation runs already: GET /evaluation tells how far it is")]
+    #[error("an evaluation is already running: GET /evaluation reports its progress")]
     Busy,
     #[error("failed to start a thread for the evaluation: {0}")]
     Thread(#[from] std::io::Error),
@@ -60,6 +60,12 @@ impl Evaluations {
     pub(crate) fn now(&self) -> (Option<Running>, Option<Arc<Ended>>) {
         let State { running, ended } = self.0.lock().clone();
         (running, ended)
+    }
+
+    /// Forgets the last one: it may name a forgotten visitor's lists.
+    pub(crate) fn clear(&self) {
+        let last = self.0.lock().ended.take();
+        drop(last); // without the lock
     }
 
     fn enter(&self, running: Running) -> Result<(), Refused> {
@@ -91,9 +97,12 @@ pub(crate) fn begin(app: &App, evaluation: Arc<dyn Evaluation>, compared: Compar
         move || {
             let outcome = run(&*evaluation, &running);
             if let Some(page) = app.page() {
-                let outcome = outcome.map(|Evaluated { report, lists }| {
+                let outcome = outcome.and_then(|Evaluated { report, lists }| {
                     page.sample.keep_lists(lists, cleared);
-                    report
+                    match page.sample.cleared() == cleared {
+                        true => Ok(report),
+                        false => Err("a visitor or an item was forgotten meanwhile: evaluate again".to_owned()),
+                    }
                 });
                 let Running { compared, began, .. } = running;
                 page.evaluations.leave(Some(Ended { compared, began, ended: millis(), outcome }));

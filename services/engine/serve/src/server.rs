@@ -57,8 +57,10 @@ const LOOKS_EVERY: Duration = Duration::from_millis(10);
 /// How long a server waits, and for what.
 #[derive(Debug, Clone, Copy)]
 pub struct Timing {
-    /// For a request's head, and for a client that takes nothing of its answer; an idle connection is closed after this time.
+    /// For a request's head; an idle connection is closed after this time.
     pub head: Duration,
+    /// For a client that takes nothing of its answer. A system tells of progress after a good part of its buffers alone.
+    pub answer: Duration,
     /// For clients to give up the connections that they keep, after being told to stop; no longer than there are any, and at
     /// most half of the time to drain.
     pub linger: Duration,
@@ -70,7 +72,7 @@ impl Default for Timing {
     fn default() -> Self {
         // idle connections outlive those of common load balancers (60 seconds), which would otherwise send into a closing one
         let (head, linger) = (Duration::from_secs(75), Duration::from_secs(2));
-        Self { head, linger, drain: Duration::from_secs(30) }
+        Self { head, answer: Duration::from_secs(300), linger, drain: Duration::from_secs(30) }
     }
 }
 
@@ -208,7 +210,7 @@ impl Server {
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let stream = TokioIo::new(Wire::new(stream, connection.clone(), self.timing.head));
+        let stream = TokioIo::new(Wire::new(stream, connection.clone(), self.timing.answer));
         let timing = self.timing;
         let connection = connection.clone();
         let service = service_fn(move |mut request: hyper::Request<Incoming>| {

@@ -9,7 +9,7 @@ use std::io;
 const ROWS: usize = 10_000;
 /// Values that are looked at: of wide rows, fewer rows.
 const VALUES: usize = 4 << 20;
-/// Columns that a version tells of.
+/// Columns that a version records.
 const COLUMNS: usize = 256;
 
 /// Spreads by column; of many columns, of those with most gain.

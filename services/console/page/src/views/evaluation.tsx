@@ -10,28 +10,29 @@ import { History } from "./history";
 import { ReportOf } from "./report";
 
 const AGAIN = 1000; // milliseconds between two looks at one that runs
+const AFTER_ERROR = 10_000;
 const VERSIONS = 5; // of a model that are compared, the newest
 
 export function Evaluation() {
   const { params } = route.value;
   const [round, again] = useState(0);
   const status = useAnswer("status", () => ask<Status>(get("/status")));
-  const models = useAnswer(has("GET /models") ? `models ${round}` : "", () => ask<{ models: Model[] }>(get("/models"))).data?.models ?? [];
   const { data, error } = useAnswer(`evaluation ${round}`, () => ask<Evaluations>(get("/evaluation")));
+  const models = useAnswer(has("GET /models") ? `models ${data?.last?.ended}` : "", () => ask<{ models: Model[] }>(get("/models"))).data?.models ?? [];
   const [refused, refuse] = useState<ReturnType<typeof failure> | null>(null);
   const running = data?.running;
   useEffect(() => {
-    if (!running) return;
-    const timer = setTimeout(() => again((round) => round + 1), AGAIN);
+    if (!running && !error) return;
+    const timer = setTimeout(() => again((round) => round + 1), error ? AFTER_ERROR : AGAIN);
     return () => clearTimeout(timer);
-  }, [data]);
+  }, [data, error]);
 
   const trained = models.filter(({ kind, versions }) => kind === "lambdamart" && versions.length > 0);
   const several = trained.filter(({ versions }) => versions.length > 1);
   const ranks = Object.values(status.data?.models ?? {}).some(({ type }) => RANKS.includes(type));
   const call = post("/evaluation", compared(several, params.compare, params.by));
-  const begin = () =>
-    ask<Evaluations>(call).then(
+  const begin = (by: string) =>
+    ask<Evaluations>(post("/evaluation", compared(several, params.compare, by))).then(
       () => (refuse(null), again((round) => round + 1)),
       (error) => refuse(failure(error)),
     );
@@ -49,7 +50,8 @@ export function Evaluation() {
             class="row"
             onSubmit={(event) => {
               event.preventDefault();
-              void begin();
+              // the address does not have yet what was just written
+              void begin(String(new FormData(event.currentTarget).get("by") ?? "").trim());
             }}
           >
             <label>

@@ -165,7 +165,7 @@ function About({ data: { version, requests, items, problem, features }, drifted 
       )}
       {problem && <p class="note bad">The values of now cannot be read. {sentence(problem)}</p>}
       {!version && <p class="note odd">The model has no version that answers, so there is no training to compare with. Train it on the overview.</p>}
-      {version && !tells && <p class="note odd">The version does not tell what its training saw: an earlier program trained it, or it was imported. Train it again.</p>}
+      {version && !tells && <p class="note odd">The version has no record of its training values: an earlier program trained it, or it was imported. Train it again.</p>}
       {drifted.length > 0 && (
         <p class="note odd">
           {drifted.length === 1 ? "This feature holds" : "These features hold"} other values now than in training: <b>{drifted.join(", ")}</b>. If that lasts, train the model again, and check what the shop sends.

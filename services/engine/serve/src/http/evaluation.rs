@@ -16,7 +16,7 @@ use serde_json::{Value, json as value};
 use std::sync::Arc;
 
 /// Models that are compared at once: each reads the columns of its features.
-const MOST_MODELS: usize = 50;
+const MOST_MODELS: usize = 10;
 
 /// How evaluations are doing.
 #[derive(Serialize, JsonSchema)]
@@ -57,7 +57,7 @@ struct EndedEvaluation<'a> {
 }
 
 pub(super) async fn get(_: Allowed, State(app): State<App>) -> Result<Response, Failure> {
-    told(app.page().ok_or_else(off)?)
+    told(&app).await
 }
 
 pub(super) fn get_described(schemas: &mut Schemas<'_>) -> Operation {
@@ -79,7 +79,7 @@ pub(super) async fn post(_: Allowed, State(app): State<App>, request: Request) -
         return Err(missing(why));
     }
     evaluation::begin(&app, evaluation, compared)?;
-    told(page)
+    told(&app).await
 }
 
 pub(super) fn post_described(schemas: &mut Schemas<'_>) -> Operation {
@@ -104,7 +104,16 @@ fn described(schemas: &mut Schemas<'_>, operation: Operation) -> Operation {
     operation.for_the_page().answers("How evaluations are doing", answer).fails(&[Code::Internal])
 }
 
-fn told(page: &Page) -> Result<Response, Failure> {
+/// A report is long: it is written on a thread of the pool.
+async fn told(app: &App) -> Result<Response, Failure> {
+    let work = {
+        let app = app.clone();
+        async move { written(app.page().ok_or_else(off)?) }
+    };
+    app.pool().run(work).await?
+}
+
+fn written(page: &Page) -> Result<Response, Failure> {
     let (running, last) = page.evaluations.now();
     let evaluations = Evaluations {
         unavailable: page.front.evaluation.as_ref().map_or_else(|| Some(elsewhere()), why_not),

@@ -22,8 +22,10 @@ use serde::Serialize;
 
 /// Rank requests that are looked at. What a feature knows of visitors is the same for all items of one, so many are needed.
 const REQUESTS: usize = 100;
-/// Once they have as many items, no more are looked at.
-const ITEMS: usize = 5000;
+/// Items of each, spread evenly over a longer list,
+const ITEMS_EACH: usize = 50;
+/// and items whose values are computed at most.
+const ITEMS: usize = 100_000;
 
 /// What the features of a model hold, in training and now.
 #[derive(Serialize, JsonSchema)]
@@ -33,7 +35,7 @@ struct ModelFeatures {
     version: Option<String>,
     /// How many of the newest rank requests were looked at: of the model, or of all where it has none.
     requests: usize,
-    /// Their items.
+    /// Their items that were looked at: of a long list 50, spread evenly.
     items: usize,
     /// Why no more were looked at, where the values of one could not be had.
     problem: Option<String>,
@@ -98,8 +100,7 @@ pub(super) async fn get(_: Allowed, State(app): State<App>, path: Name) -> Resul
         async move {
             let _place = place;
             let slot = app.models().ranker(&model)?;
-            let known = known(&app, slot).await?;
-            let told = told(&app, slot, known.as_ref()).await?;
+            let told = told(&app, slot).await?;
             serde_json::to_vec(&told).map(json).map_err(|error| Failure::internal(error.to_string()))
         }
     };
@@ -116,8 +117,8 @@ pub(super) fn described(schemas: &mut Schemas<'_>) -> Operation {
 }
 
 /// What is known of the version that answers; nothing of a model without versions, or where it was removed.
-async fn known(app: &App, slot: &Slot) -> Result<Option<Metadata>, Failure> {
-    let Some(id) = slot.version().and_then(|id| id.parse::<VersionId>().ok()) else { return Ok(None) };
+async fn known(app: &App, slot: &Slot, version: Option<&str>) -> Result<Option<Metadata>, Failure> {
+    let Some(id) = version.and_then(|id| id.parse::<VersionId>().ok()) else { return Ok(None) };
     let (store, model) = (app.page().ok_or_else(off)?.front.versions.clone(), slot.name().to_owned());
     match app.pool().block(move || store.load(&model, Some(&id))).await? {
         Ok(version) => Ok(version.map(|version| version.metadata().clone())),
@@ -126,8 +127,13 @@ async fn known(app: &App, slot: &Slot) -> Result<Option<Metadata>, Failure> {
     }
 }
 
-async fn told(app: &App, slot: &Slot, known: Option<&Metadata>) -> Result<ModelFeatures, Failure> {
-    let current = slot.current();
+async fn told(app: &App, slot: &Slot) -> Result<ModelFeatures, Failure> {
+    let current = slot.current(); // another version may take its place meanwhile
+    let version = match &current {
+        Current::Loaded(loaded) => loaded.version.id.clone(),
+        Current::Missing(_) => None,
+    };
+    let known = known(app, slot, version.as_deref()).await?;
     let loaded = match &current {
         Current::Loaded(loaded) => match &loaded.model {
             Served::Ranker(ranker) => Some(&**ranker),
@@ -139,8 +145,8 @@ async fn told(app: &App, slot: &Slot, known: Option<&Metadata>) -> Result<ModelF
         Some(ranker) => (now(app, slot, ranker).await?, ranker.features()),
         None => (Now::default(), Default::default()),
     };
-    let features = groups.iter().map(|group| feature(group, known, &now)).collect();
-    let (model, version) = (slot.name().to_owned(), slot.version());
+    let features = groups.iter().map(|group| feature(group, known.as_ref(), &now)).collect();
+    let model = slot.name().to_owned();
     Ok(ModelFeatures { model, version, requests: now.requests, items: now.items, problem: now.problem, features })
 }
 
@@ -151,19 +157,26 @@ async fn now(app: &App, slot: &Slot, ranker: &dyn Ranker) -> Result<Now, Failure
     if width == 0 {
         return Ok(now);
     }
-    let kept = app.page().ok_or_else(off)?.sample.all();
+    let mut kept = app.page().ok_or_else(off)?.sample.all();
+    kept.retain(|sampled| sampled.relevant.is_none()); // lists of an evaluation are old, and have no fields of items
     // requests for another model have values as well
     let own = |sampled: &Sampled| sampled.model == slot.name();
+    let mut computed = 0;
     let has_own = kept.iter().any(|sampled| own(sampled));
     for sampled in kept.iter().filter(|sampled| !has_own || own(sampled)).take(REQUESTS) {
-        if now.items >= ITEMS {
+        if computed >= ITEMS {
             break;
         }
         match rank::rows(app, ranker, &sampled.body).await {
             Ok(rows) => {
-                (now.requests, now.items) = (now.requests + 1, now.items + rows.len() / width);
-                let values = rows.iter().enumerate();
-                values.for_each(|(place, value)| now.values[place % width].push(*value));
+                let items = rows.len() / width;
+                let taken = items.min(ITEMS_EACH);
+                computed += items;
+                (now.requests, now.items) = (now.requests + 1, now.items + taken);
+                for row in (0..taken).map(|place| place * items / taken) {
+                    let values = rows[row * width..][..width].iter().enumerate();
+                    values.for_each(|(column, value)| now.values[column].push(*value));
+                }
             }
             Err(problem) => {
                 now.problem = Some(problem);

@@ -161,7 +161,12 @@ async fn requests_that_do_not_finish_are_cut_off_in_the_end() {
     let service = Service::start().await;
     let (listener, address) = listener().await;
     let (stop, stopped) = oneshot::channel::<()>();
-    let timing = Timing { head: Duration::from_secs(60), linger: Duration::ZERO, drain: Duration::from_millis(20) };
+    let timing = Timing {
+        head: Duration::from_secs(60),
+        linger: Duration::ZERO,
+        drain: Duration::from_millis(20),
+        ..Timing::default()
+    };
     let router = http::router(service.app.clone());
     let server = tokio::spawn(serve(router, listener, None, async { drop(stopped.await) }, timing, connections()));
     let mut stuck = TcpStream::connect(address).await.unwrap();
@@ -196,7 +201,8 @@ async fn a_service_waits_for_requests_as_long_as_its_configuration_says() {
 async fn a_head_that_does_not_come_ends_the_connection() {
     let service = Service::start().await;
     let (listener, address) = listener().await;
-    let timing = Timing { head: Duration::from_millis(20), linger: Duration::ZERO, drain: Duration::ZERO };
+    let timing =
+        Timing { head: Duration::from_millis(20), linger: Duration::ZERO, drain: Duration::ZERO, ..Timing::default() };
     let server = tokio::spawn(serve(
         http::router(service.app.clone()),
         listener,

@@ -141,7 +141,9 @@ fn nearest(reason: &str, value: &str) -> Option<String> {
     let (_, range) = reason.split_once("outside allowed range ")?;
     let (least, most) = range.trim().split_once("..")?;
     let (least, most) = (least.parse::<i64>().ok()?, most.parse::<i64>().ok()?);
-    (least <= most).then_some(value.parse::<i64>().ok()?.clamp(least, most).to_string())
+    let value = value.parse::<i64>().ok()?;
+    // -1 stands for none, or for what the system chooses
+    (value > most || value == -1).then_some(value.clamp(least, most).to_string())
 }
 
 /// Looks at one option by itself, so that a message names it.
@@ -219,7 +221,9 @@ mod tests {
         let short = [("max.poll.interval.ms", "30000")];
         assert_eq!(set(&short, "session.timeout.ms").as_deref(), Some("30000"));
         client("broker:9092", "readers", &options(&short)).expect("it is set").create_native_config().expect("it fits");
-        assert!(check_all(&options(&[("max.poll.interval.ms", "soon")])).is_err());
+        for (key, wrong) in [("max.poll.interval.ms", "soon"), ("session.timeout.ms", "0")] {
+            assert!(check_all(&options(&[(key, wrong)])).is_err(), "{key}");
+        }
     }
 
     #[test]
