@@ -58,8 +58,10 @@ async fn forget(app: App, query: Asked<Whose>, scope: Scope) -> Result<Response,
             let forget = page.front.forget.clone().ok_or_else(elsewhere)?;
             let forgotten = forget.forget(key).await;
             // they name visitors and items; what failed may have removed a part
-            page.sample.clear();
-            page.evaluations.clear();
+            if matches!(forgotten, Ok(_) | Err(ForgetError::Failed(_))) {
+                page.sample.clear();
+                page.evaluations.clear();
+            }
             let forgotten = forgotten?;
             serde_json::to_vec(&forgotten).map(json).map_err(|error| Failure::internal(error.to_string()))
         }
