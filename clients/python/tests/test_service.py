@@ -107,6 +107,8 @@ def test_versions_are_listed_and_chosen(client):
 
     *_, previous, newest = [version["version"] for version in shop()["versions"]]
     assert client.promote("shop", newest) == newest == shop()["current"]
+    told = client.model_features("shop")
+    assert told["version"] == newest and told["features"]
     assert client.roll_back("shop") == previous == shop()["serving"]
     assert client.promote("shop", newest) == newest
 

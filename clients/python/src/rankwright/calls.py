@@ -84,6 +84,10 @@ def models() -> Call[list[dict[str, Any]]]:
     return Call("GET", "/models", read)
 
 
+def model_features(model: str) -> Call[dict[str, Any]]:
+    return Call("GET", _path("models", model) + "/features", _json)
+
+
 # the service warms a version up before it answers
 def promote(model: str, version: str) -> Call[str]:
     return Call("POST", _path("models", model) + "/promote", _version, {"version": version}, limited=False)

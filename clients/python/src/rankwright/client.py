@@ -101,6 +101,10 @@ class Client(_Base):
         """All versions of all models, with metrics, features by gain, data and settings."""
         return self._run(calls.models())
 
+    def model_features(self, model: str) -> dict[str, Any]:
+        """What the features of a ranking model hold, in training and in the newest requests."""
+        return self._run(calls.model_features(model))
+
     def promote(self, model: str, version: str) -> str:
         """Makes a stored version the current one; its name. Without a time limit: the service warms it up first."""
         return self._run(calls.promote(model, version))
@@ -205,6 +209,10 @@ class AsyncClient(_Base):
     async def models(self) -> list[dict[str, Any]]:
         """All versions of all models, with metrics, features by gain, data and settings."""
         return await self._run(calls.models())
+
+    async def model_features(self, model: str) -> dict[str, Any]:
+        """What the features of a ranking model hold, in training and in the newest requests."""
+        return await self._run(calls.model_features(model))
 
     async def promote(self, model: str, version: str) -> str:
         """Makes a stored version the current one; its name. Without a time limit: the service warms it up first."""

@@ -100,7 +100,7 @@ pub trait Evaluation: Send + Sync {
 #[serde(default, deny_unknown_fields)]
 pub struct Compared {
     /// Names of models, or `MODEL@VERSION`; all that rank and have a version, where none is named.
-    #[schemars(length(max = 50))]
+    #[schemars(length(max = 10))]
     pub models: Vec<String>,
     /// A ranking field: figures for each of its values as well.
     pub by: Option<String>,
