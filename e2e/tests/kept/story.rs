@@ -51,7 +51,7 @@ impl Story {
         let request = self.ranking("asked", 20_000, "u0", &["p0", "p1", "p2", "p3", "p4", "p5"]);
         let paths = ["/rank/lightgbm?explain=true", "/rank/xgboost", "/rank/shuffled"];
         let mut asked = paths.map(|path| json!({"path": path, "request": request})).to_vec();
-        asked.push(json!({"path": "/recommend/popular", "request": {"count": 10, "user": "u0"}}));
+        asked.push(json!({"path": "/recommend/popular", "request": {"count": 3, "user": "u0"}}));
         asked
     }
 
