@@ -44,7 +44,7 @@ fn missing_apis(spec: &RankingServiceSpec, apis: &Apis) -> Vec<String> {
             monitoring.is_some_and(|monitoring| monitoring.alert_rules.is_some()),
             OptionalApi::PrometheusRule,
             "spec.monitoring.alertRules",
-            "nobody is alerted",
+            "no alert is sent",
         ),
     ];
     let missing = wanted.into_iter().filter(|(wanted, api, ..)| *wanted && !apis.has(*api));

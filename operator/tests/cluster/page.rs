@@ -7,7 +7,7 @@ use k8s_openapi::api::networking::v1::Ingress;
 use rankwright_crds::RankingService;
 use serde_json::{Value, json};
 
-/// Whether the servers are told of a page.
+/// Whether the servers have a page.
 fn has_page(map: &ConfigMap) -> bool {
     map.data.as_ref().is_some_and(|data| data["config.yml"].contains("showIds"))
 }

@@ -86,8 +86,8 @@ impl Wanted {
     }
 }
 
-/// Leaves out features that compute with a model of texts, but for those that one of these models learns from: the models of
-/// texts that are needed then.
+/// Leaves out features that compute with a model of texts and that none of these models learns from. Returns the models of texts
+/// that are still needed.
 pub(crate) fn leave_out_texts(config: &mut Config, models: &[String]) -> Vec<Wanted> {
     let learnt = |feature: &Feature| {
         models.iter().filter_map(|name| config.models.get(name)).any(|model| match model {

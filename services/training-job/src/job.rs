@@ -6,7 +6,7 @@ use rankwright_assembly::{Engine, chain, exit_code, now};
 use rankwright_config::model::{Learning, Semantic};
 use rankwright_config::{ClickthroughStore, Config, Model, State};
 use rankwright_model::{Refusal, StoreError, VersionId, VersionStore};
-use rankwright_train::{Candidate, Decision, Error, Running, Training, decide};
+use rankwright_train::{Candidate, Decision, Error, Reason, Running, Training, decide};
 use std::time::{Duration, Instant};
 use tracing::{debug, warn};
 
@@ -98,7 +98,8 @@ fn attempt<'a>(
             published => published?,
         }
     }
-    if !decision.publish {
+    // a version that another one overtook was not refused
+    if !decision.publish && decision.reason != Reason::Overtaken {
         let refusal = Refusal { at: training.now, verdict: decision.verdict() };
         if let Err(error) = engine.versions.refuse(name, &refusal) {
             warn!(model = name, %error, "failed to note why the gate refused a version");

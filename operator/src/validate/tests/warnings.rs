@@ -68,7 +68,7 @@ fn secrets_that_pods_start_without_are_warned_of() {
     }
     let there = plan(&asked, &resolved, &defaults()).unwrap();
     assert!(there.warnings.is_empty(), "{:?}", there.warnings);
-    assert_eq!(there.references.rank, plain, "no pod starts anew for what it does not read");
+    assert_eq!(there.references.rank, plain, "no pod restarts for what it does not read");
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn an_api_that_the_cluster_has_not_is_warned_of() {
         warnings,
         [
             "spec.monitoring.podMonitor: the cluster has no PodMonitor of monitoring.coreos.com/v1, so nothing reads the metrics",
-            "spec.monitoring.alertRules: the cluster has no PrometheusRule of monitoring.coreos.com/v1, so nobody is alerted"
+            "spec.monitoring.alertRules: the cluster has no PrometheusRule of monitoring.coreos.com/v1, so no alert is sent"
         ]
     );
     assert!(planned_with(Apis::of(OptionalApi::ALL), monitored).warnings.is_empty());

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 /// Bodies of all models together take no more.
 const MOST_BYTES: usize = 4 << 20;
 
-/// Bodies of lists that an evaluation found take no more.
+/// Bodies of lists that an evaluation found, and what is known to be relevant in them, take no more.
 const MOST_BYTES_OF_LISTS: usize = 512 << 10;
 
 /// Between two requests that a model takes, once it has as many as are kept.
@@ -111,7 +111,8 @@ impl Sample {
     pub(crate) fn keep_lists(&self, lists: Vec<WorstRequest>, cleared: u64) {
         let mut room = if self.requests == 0 { 0 } else { MOST_BYTES_OF_LISTS };
         let fits = |list: &WorstRequest| {
-            let left = room.checked_sub(list.body.len());
+            let relevant = list.relevant.iter().map(String::len).sum::<usize>();
+            let left = room.checked_sub(list.body.len() + relevant);
             room = left.unwrap_or(room);
             left.is_some()
         };

@@ -29,10 +29,16 @@ pub(crate) fn of(examples: Examples<'_>, columns: &[Column], gains: &[f64]) -> i
     Ok(told.into_iter().zip(values).map(spread).collect())
 }
 
-/// Numbers of rows.
+/// Numbers of rows: one of each stretch, at a place that changes from one to the next. The rows of a list follow each other, and
+/// equal steps would find the same place of each list.
 fn evenly(height: usize, width: usize) -> Vec<i32> {
     let count = ROWS.min(VALUES / width.max(1)).clamp(1, height.max(1));
-    (0..count.min(height)).map(|place| (place * height / count) as i32).collect()
+    let stretch = height / count;
+    let row = |place: usize| {
+        let mixed = (place as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33; // Fibonacci hashing (Knuth, volume 3, 6.4)
+        place * height / count + mixed as usize % stretch
+    };
+    (0..count.min(height)).map(|place| row(place) as i32).collect()
 }
 
 #[cfg(test)]
@@ -73,7 +79,11 @@ mod tests {
         assert_eq!(evenly(3, 6), [0, 1, 2]);
         assert!(evenly(0, 6).is_empty());
         let some = evenly(1_000_000, 6);
-        assert_eq!((some.len(), some[1], some.last()), (ROWS, 100, Some(&999_900)));
+        assert_eq!(some.len(), ROWS);
+        assert!(some.iter().zip(0..).all(|(row, stretch)| row / 100 == stretch), "one of each hundred");
+        let mut places = [0; 10];
+        some.iter().for_each(|row| places[(row % 10) as usize] += 1);
+        assert!(places.iter().all(|count| (900..1100).contains(count)), "of lists of ten, each place: {places:?}");
         assert_eq!(evenly(1_000_000, 1 << 20).len(), 4);
     }
 }

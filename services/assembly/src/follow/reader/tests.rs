@@ -286,7 +286,7 @@ async fn a_batch_that_is_not_committed_is_recorded_as_failed() {
     let Step::Batch { partition, batch } = batch(&[item]) else { panic!("it is a batch") };
     reader.merged.push(partition.clone(), batch);
     reader.merged.caught_up(&partition);
-    let error = reader.drain().await.expect_err("nobody else may read it").to_string();
+    let error = reader.drain().await.expect_err("it is held by another reader").to_string();
     assert!(error.contains("another process reads"), "{error}");
     let body: serde_json::Value = serde_json::from_slice(&otlp::body(&queue.take(), &[])).expect("is JSON");
     let spans = &body["resourceSpans"][0]["scopeSpans"][0]["spans"];

@@ -99,7 +99,7 @@ async fn interactions_of_a_ranking_are_written_once_a_commit_and_those_beyond_wh
     assert_eq!(second.join.interactions(&id.borrowed()).map(<[_]>::len), Some(Parts::MOST));
 }
 
-/// Takes records, of which the first so many are durable.
+/// Takes records. Those before its mark are durable.
 struct Slowly {
     inner: MemoryStore,
     durable: Mutex<Mark>,

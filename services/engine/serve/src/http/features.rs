@@ -20,7 +20,7 @@ use rankwright_model::{Bin, Metadata, Spread, StoreError, VersionId};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Rank requests that are looked at. What a feature knows of visitors is the same for all items of one, so many are needed.
+/// Rank requests that are looked at. A feature of visitors has one value for all items of a request, so a few would say little.
 const REQUESTS: usize = 100;
 /// Items of each, spread evenly over a longer list,
 const ITEMS_EACH: usize = 50;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Rounds that a curve keeps, but for the last and the best one, which it keeps in any case.
+/// Rounds that a curve keeps, beside the last and the best one.
 const ROUNDS: usize = 60;
 /// Metrics are kept to this part of 1.
 const GRAIN: f64 = 1e6;
@@ -28,7 +28,8 @@ pub struct Round {
 }
 
 impl LearningCurve {
-    /// Of a metric that was (test, train) after each round, and best after so many. Of many rounds, some stand for all.
+    /// Of a metric that was (test, train) after each round, and of the number of rounds after which it was best. Of many rounds, some
+    /// stand for all.
     pub fn new(metric: String, rounds: impl ExactSizeIterator<Item = (f64, f64)>, best: usize) -> Self {
         let count = rounds.len();
         let step = count.div_ceil(ROUNDS).max(1);
