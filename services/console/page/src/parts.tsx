@@ -51,6 +51,19 @@ export function useCalm<T>(value: T, moment = 250): T {
   return calm;
 }
 
+/** Buttons of which one is chosen, by its place. */
+export function Which({ label, names, chosen, choose }: { label: string; names: string[]; chosen: number; choose: (at: number) => void }) {
+  return (
+    <div class="which" role="group" aria-label={label}>
+      {names.map((name, at) => (
+        <button type="button" key={name} aria-pressed={at === chosen} onClick={() => choose(at)}>
+          <bdi>{name}</bdi>
+        </button>
+      ))}
+    </div>
+  );
+}
+
 export function Problem({ error, children }: { error: Failure; children?: ComponentChildren }) {
   if (error.status === 401) return <p class="quiet">This part needs the service's token: enter it above.</p>;
   return (

@@ -1,7 +1,7 @@
 // Metrics of a model from version to version, as each training measured them.
 
 import { has } from "../api";
-import { type Cell, Download } from "../parts";
+import { type Cell, Download, Which } from "../parts";
 import { change, href, route } from "../route";
 import { count, moment } from "../text";
 import type { Model } from "../types";
@@ -20,15 +20,7 @@ export function History({ models }: { models: Model[] }) {
     <section aria-labelledby="history">
       <h2 id="history">From version to version</h2>
       <p class="quiet">As each training measured it, on the newest lists of its own day: a step may come from other lists as well as from another model.</p>
-      {models.length > 1 && (
-        <div class="which" role="group" aria-label="Model">
-          {models.map(({ name }) => (
-            <button type="button" key={name} aria-pressed={name === model.name} onClick={() => change({ history: name }, true)}>
-              <bdi>{name}</bdi>
-            </button>
-          ))}
-        </div>
-      )}
+      {models.length > 1 && <Which label="Model" names={models.map(({ name }) => name)} chosen={models.indexOf(model)} choose={(at) => change({ history: models[at]!.name }, true)} />}
       {metrics.map((metric) => (
         <Course key={metric} metric={metric} values={versions.map(({ metrics }) => metrics[metric] ?? null)} />
       ))}

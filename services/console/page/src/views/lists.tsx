@@ -5,6 +5,7 @@ import { memo } from "preact/compat";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { page } from "../api";
 import { places } from "../order";
+import { Which } from "../parts";
 import type { ItemFields, RankAnswer } from "../types";
 
 export interface Column {
@@ -47,13 +48,7 @@ export function Lists({ columns, fields, relevant, selected, pick }: ListsProps)
 
   return (
     <div class={rich ? "lists rich" : "lists"} ref={lists}>
-      <div class="which" role="group" aria-label="List">
-        {columns.map(({ name }, at) => (
-          <button type="button" key={name} aria-pressed={at === shown} onClick={() => see(at)}>
-            {name}
-          </button>
-        ))}
-      </div>
+      <Which label="List" names={columns.map(({ name }) => name)} chosen={shown} choose={see} />
       {columns.map((column, at) => (
         <Fragment key={column.name}>
           {at > 0 && <Lines left={columns[at - 1]!.items} right={column.items} height={height} selected={selected} />}

@@ -1,7 +1,7 @@
 // The report of an evaluation: metrics, differences, examination of positions, values of a field, worst lists.
 
 import { ask, get, has } from "../api";
-import { type Cell, Download, useAnswer } from "../parts";
+import { type Cell, Download, useAnswer, Which } from "../parts";
 import { change, href, route } from "../route";
 import { count, moment, number, whole } from "../text";
 import type { Figure, Report, Sampled, Score, WorstList } from "../types";
@@ -29,15 +29,7 @@ export function ReportOf({ report, ended }: { report: Report; ended: number }) {
             </ul>
           </div>
         )}
-        {report.metrics.length > 1 && (
-          <div class="which" role="group" aria-label="Metric">
-            {report.metrics.map((name) => (
-              <button type="button" key={name} aria-pressed={name === metric} onClick={() => change({ metric: name }, true)}>
-                {name}
-              </button>
-            ))}
-          </div>
-        )}
+        {report.metrics.length > 1 && <Which label="Metric" names={report.metrics} chosen={report.metrics.indexOf(metric)} choose={(at) => change({ metric: report.metrics[at]! }, true)} />}
         <Figures head={metric} rows={scores.map((score) => ({ ...score, label: told(score.ranker, report) }))} weighted={weighted} />
         <p class="quiet">
           The line beside a figure is its 95 % interval: other visitors would most likely give a figure on it.
@@ -184,15 +176,7 @@ function Worst({ report, ended }: { report: Report; ended: number }) {
     <section aria-labelledby="worst">
       <h2 id="worst">Lists that are ordered worst, by {report.metrics[0]}</h2>
       <p class="quiet">Visitors chose items that the model would show far down. Open one to see why.</p>
-      {named.length > 1 && (
-        <div class="which" role="group" aria-label="Order">
-          {named.map(({ ranker }) => (
-            <button type="button" key={ranker} aria-pressed={ranker === chosen.ranker} onClick={() => change({ of: ranker }, true)}>
-              <bdi>{ranker}</bdi>
-            </button>
-          ))}
-        </div>
-      )}
+      {named.length > 1 && <Which label="Order" names={named.map(({ ranker }) => ranker)} chosen={named.indexOf(chosen)} choose={(at) => change({ of: named[at]!.ranker }, true)} />}
       <div class="scroll" tabIndex={0} role="region" aria-labelledby="worst">
         <table>
           <thead>

@@ -2,7 +2,7 @@
 
 import { useMemo, useState } from "preact/hooks";
 import { ask, get, has, part, sentence } from "../api";
-import { Download, useAnswer, useCalm } from "../parts";
+import { Download, useAnswer, useCalm, Which } from "../parts";
 import { change } from "../route";
 import { duration, isMissing, signed, values, whole } from "../text";
 import type { ItemFields, Scored, Stored } from "../types";
@@ -31,15 +31,7 @@ export function Why({ columns, sent, item, of, fields, time }: Props) {
   return (
     <aside class="why" aria-label="Why">
       <h2>Why this place?</h2>
-      {columns.length > 1 && (
-        <div class="which" role="group" aria-label="Model">
-          {columns.map(({ name, model }) => (
-            <button type="button" key={name} aria-pressed={model === column.model} onClick={() => change({ of: model! }, true)}>
-              {name}
-            </button>
-          ))}
-        </div>
-      )}
+      {columns.length > 1 && <Which label="Model" names={columns.map(({ name }) => name)} chosen={columns.findIndex(({ model }) => model === column.model)} choose={(at) => change({ of: columns[at]!.model! }, true)} />}
       <div class="about">
         <Picture fields={fields[item]} />
         <p>
