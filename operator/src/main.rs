@@ -170,8 +170,8 @@ async fn run(options: RunOptions) -> Result<()> {
     stop.notify_one();
     tokio::select! {
         () = &mut working => {
-            candidate.release().await; // first: a successor waits for it
-            claims.release().await;
+            claims.release().await; // before a successor writes its own, which waits for the lease
+            candidate.release().await;
         }
         () = &mut keep => error!("the lease was lost"), // nor is another one disturbed by the last writes
     }

@@ -40,7 +40,7 @@ pub struct Build {
 
 impl Default for Build {
     fn default() -> Self {
-        Self { exact: 10_000, recall: 0.97, least: 0.95, seed: 0, threads: None }
+        Self { exact: 10_000, recall: 0.96, least: 0.95, seed: 0, threads: None }
     }
 }
 

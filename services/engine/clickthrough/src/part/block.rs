@@ -65,6 +65,12 @@ impl Builder {
     }
 }
 
+/// Bytes of a written block before its rows.
+pub(crate) fn before_rows(block: &[u8]) -> usize {
+    let length = block.first_chunk().map_or(0, |length| u32::from_le_bytes(*length) as usize);
+    (4 + length).min(block.len())
+}
+
 /// The records of a block; `None` when the bytes are no block of rows with `width` columns.
 pub(crate) fn read(block: &[u8], width: usize) -> Option<Vec<Clickthrough>> {
     let (length, rest) = block.split_first_chunk()?;

@@ -35,9 +35,12 @@ pub(crate) fn of_header(header: &Header) -> Result<Vec<u8>, String> {
     Ok(frame(HEADER, 0, payload.len(), &payload))
 }
 
-/// The frame of a block.
+/// The frame of a block. Its rows are compressed apart, so that a reader without them unpacks the rest alone.
 pub(crate) fn of_block(records: u32, block: &[u8]) -> Result<Vec<u8>, String> {
-    let payload = zstd::bulk::compress(block, LEVEL).map_err(|error| error.to_string())?;
+    let pack = |part| zstd::bulk::compress(part, LEVEL).map_err(|error| error.to_string());
+    let (first, rows) = block.split_at(block::before_rows(block));
+    let mut payload = pack(first)?;
+    payload.extend(pack(rows)?);
     Ok(frame(BLOCK, records, block.len(), &payload))
 }
 

@@ -8,6 +8,7 @@ use crate::extractor::field::ID;
 use compact_str::CompactString;
 use rankwright_event::{Field, ItemId, Timestamp, Value};
 use rankwright_state::{Entity, FieldValue, Slot, Visit};
+use std::sync::Once;
 use std::time::Duration;
 
 /// Number of updates that are kept. An item that is sent more often than this within a session is taken to have had its oldest
@@ -55,9 +56,21 @@ impl Lately {
         };
         let updates = recent.visits();
         let full = updates.len() >= recent.keep() as usize;
-        let then = updates.iter().find(|update| update.at <= time).or(updates.last().filter(|_| full))?;
+        let known = updates.iter().find(|update| update.at <= time);
+        let then = known.or_else(|| updates.last().filter(|_| full).inspect(|_| say_outrun(&self.name)))?;
         serde_json::from_str(then.item.as_str()).ok()
     }
+}
+
+fn say_outrun(field: &str) {
+    static SAID: Once = Once::new();
+    SAID.call_once(|| {
+        tracing::warn!(
+            field = ?field,
+            kept = KEPT,
+            "an item has more updates of this field since its ranking was shown than are kept: rates over the field count the ranking under the oldest kept value; this is said once"
+        );
+    });
 }
 
 #[cfg(test)]
