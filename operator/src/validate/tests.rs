@@ -178,7 +178,6 @@ fn pins_and_defaults_reach_the_models_that_learn_alone() {
     let asked = json!({
         "modelVersion": {"shop": "v1"},
         "training": {"schedule": "@daily", "qualityGate": {"metric": "NDCG@10", "margin": "0.5"}, "keepVersions": 4},
-        "rank": {"warmup": {}},
     });
     let config = configuration(asked);
     let Model::LambdaMart(shop) = &config.models["shop"] else { panic!("it learns") };
@@ -186,24 +185,25 @@ fn pins_and_defaults_reach_the_models_that_learn_alone() {
         (shop.learning.version.as_deref(), shop.learning.keep_versions, shop.learning.gate.margin),
         (Some("v1"), 4, 0.5)
     );
-    assert_eq!(shop.warmup.unwrap().sampled_requests, 100);
+    let warmup = shop.warmup.unwrap();
+    assert_eq!((warmup.sampled_requests, warmup.duration.as_secs()), (100, 10), "no version serves untried");
     let similar = json!({"type": "als", "interactions": ["click"]});
     let alike = json!({"type": "semantic", "encoder": {"type": "csv", "dim": 2, "path": "/e.csv"}});
     let asked = json!({
         "configuration": {"inline": {"models": {"similar": similar, "alike": alike}}},
         "modelVersion": {"similar": "v7", "alike": "v8"},
         "training": {"schedule": "@daily", "qualityGate": {"metric": "NDCG@10", "margin": "0.5"}, "keepVersions": 4},
-        "rank": {"warmup": {}},
     });
     let models = configuration(asked).models;
     assert_eq!(models["alike"].learning().unwrap().version.as_deref(), Some("v8"));
     let learning = models["similar"].learning().cloned().unwrap();
     assert_eq!((learning.version.as_deref(), learning.keep_versions), (Some("v7"), 4));
     assert_eq!((learning.gate.margin, learning.gate.metric), (0.5, None), "its only metric is another one");
-    let own = json!({"keepVersions": 2});
+    let own = json!({"keepVersions": 2, "warmup": {"sampledRequests": 0, "duration": "0s"}});
     let spared = json!({"training": {"schedule": "@daily"}, "configuration": {"inline": {"models": {"shop": own}}}});
     let Model::LambdaMart(shop) = &configuration(spared).models["shop"] else { panic!("it learns") };
-    assert_eq!(shop.learning.keep_versions, 2, "what the configuration says counts");
+    let said = (shop.learning.keep_versions, shop.warmup.unwrap().sampled_requests);
+    assert_eq!(said, (2, 0), "what the configuration says counts");
     assert!(refusal(json!({"modelVersion": {"as-is": "v1"}})).contains("no model as-is that is trained; it has: shop"));
     assert!(
         refusal(json!({"training": {"schedule": "@daily", "models": ["nobody"]}})).contains("spec.training.models")

@@ -38,7 +38,8 @@ pub(super) fn overlay(tree: &mut Map<String, Value>, spec: &RankingServiceSpec) 
 
 fn defaults(spec: &RankingServiceSpec, ranks: bool) -> Vec<(&'static str, Value)> {
     let mut defaults = Vec::new();
-    if let Some(warmup) = spec.rank.warmup.as_ref().filter(|_| ranks) {
+    if ranks {
+        let warmup = &spec.rank.warmup;
         let duration = format!("{}s", warmup.duration_seconds);
         defaults.push(("warmup", json!({ "sampledRequests": warmup.sampled_requests, "duration": duration })));
     }
