@@ -6,7 +6,7 @@ mod schedules;
 mod warnings;
 
 use super::*;
-use crate::resolve::{Kind, Rollout};
+use crate::resolve::Kind;
 use crate::testing::{defaults, going, planned, resolved, service};
 use rankwright_config::{Config, Model, State};
 use serde_json::{Value, json};
@@ -143,6 +143,21 @@ fn workers_start_again_for_what_models_are_trained_on_alone() {
     let [none, file, title, both] = [json!({}), csv, semantic(&["title"]), semantic(&["title", "text"])].map(of);
     assert!(none.0 != file.0 && none.1 == file.1, "a file is nothing to workers");
     assert!(title.1 != none.1 && both.1 != title.1);
+}
+
+#[test]
+fn former_configurations_stay_until_no_server_of_an_earlier_revision_is_left() {
+    let wanted = planned(json!({})).unwrap();
+    let configurations = vec!["shop-config-0123456789".to_owned(), wanted.rank_configuration()];
+    let former = |digest: &str, complete| {
+        let rank = Rollout { digests: Some([digest.to_owned(), String::new()]), complete, ..Rollout::default() };
+        let resolved = Resolved { rank: Some(rank), configurations: configurations.clone(), ..resolved() };
+        plan(&service(json!({})), &resolved, &defaults()).unwrap().former
+    };
+    let digest = &wanted.configuration.digest;
+    assert_eq!(former("0123456789abcdef", true), configurations[..1], "servers run with the former one");
+    assert_eq!(former(digest, false), configurations[..1], "some of them still do");
+    assert_eq!(former(digest, true), [""; 0]);
 }
 
 #[test]
