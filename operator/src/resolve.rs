@@ -75,8 +75,9 @@ pub async fn references(ctx: &Context, service: &RankingService, apis: Apis) -> 
     let ingest = deployment(ctx, service, Component::Ingest).await?.as_ref().and_then(rolled_out);
     let kept = kept_configuration(ctx, service).await?;
     let configurations = configurations(ctx, service).await?;
-    let versions = pins::versions(ctx, service).await?;
-    Ok(Resolved { objects, apis, rank, ingest, kept, configurations, versions })
+    let mut resolved = Resolved { objects, apis, rank, ingest, kept, configurations, ..Resolved::default() };
+    resolved.versions = pins::versions(ctx, service, &resolved).await?;
+    Ok(resolved)
 }
 
 /// The configuration that the pods of a resource were given last. While it is not being deleted nobody asks for that.

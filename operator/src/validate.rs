@@ -130,8 +130,8 @@ pub fn plan(service: &RankingService, resolved: &Resolved, defaults: &Defaults) 
         None => right(spec, resolved, &namespace)?,
         Some(_) => removable(spec, resolved, &namespace)?,
     }
-    pins(spec, resolved)?;
     let (mut configuration, outdated) = configured(&name, spec, resolved, &namespace)?;
+    pins(spec, &configuration, resolved)?;
     let templates = pod_template::of(spec)?;
     let (images, held) = images::images(spec, resolved, defaults, former(service));
     let mut references =
@@ -183,10 +183,11 @@ fn right(spec: &RankingServiceSpec, resolved: &Resolved, namespace: &str) -> Res
 }
 
 /// A version that is not there would leave all servers without any.
-fn pins(spec: &RankingServiceSpec, resolved: &Resolved) -> Result<(), Refusal> {
+fn pins(spec: &RankingServiceSpec, configuration: &Rendered, resolved: &Resolved) -> Result<(), Refusal> {
     for (model, versions) in &resolved.versions {
-        let Some(pinned) = spec.model_version.get(model).filter(|pinned| !versions.contains(pinned)) else { continue };
-        return Err(Refusal::no_such_version(model, pinned, versions));
+        let pinned = configuration.pins.get(model);
+        let Some(pinned) = pinned.filter(|pinned| !versions.contains(pinned)) else { continue };
+        return Err(Refusal::no_such_version(&configuration::pinned_by(spec, model), pinned, versions));
     }
     Ok(())
 }

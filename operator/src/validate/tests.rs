@@ -168,17 +168,22 @@ fn a_pin_that_is_no_version_is_refused_with_what_to_do() {
             told.starts_with(&format!("SpecInvalid: spec.modelVersion.shop: {word} is no version: leave")),
             "{told}"
         );
+        let written = refusal(json!({"configuration": {"inline": {"models": {"shop": {"version": word}}}}}));
+        let expected =
+            format!("SpecInvalid: spec.configuration.inline.models.shop.version: {word} is no version: leave");
+        assert!(written.starts_with(&expected), "{written}");
     }
 }
 
 #[test]
 fn a_pin_on_a_version_that_no_server_knows_is_refused_with_those_that_there_are() {
     let pinned = service(json!({"modelVersion": {"shop": "v7"}}));
-    let plan_with = |versions: &[&str]| {
+    let plan_of = |service: &RankingService, versions: &[&str]| {
         let versions = versions.iter().map(|version| (*version).to_owned()).collect();
         let resolved = Resolved { versions: [("shop".to_owned(), versions)].into(), ..resolved() };
-        plan(&pinned, &resolved, &defaults()).map(drop)
+        plan(service, &resolved, &defaults()).map(drop)
     };
+    let plan_with = |versions: &[&str]| plan_of(&pinned, versions);
     assert_eq!(plan_with(&["v6", "v7"]), Ok(()));
     let refusal = plan_with(&["v5", "v6"]).unwrap_err();
     assert_eq!(refusal.reason(), "NoSuchVersion");
@@ -186,6 +191,13 @@ fn a_pin_on_a_version_that_no_server_knows_is_refused_with_those_that_there_are(
     assert_eq!(refusal.to_string(), text);
     assert!(plan_with(&[]).unwrap_err().to_string().contains("there are: none yet"));
     assert_eq!(plan(&pinned, &resolved(), &defaults()).map(drop), Ok(()), "no server was asked");
+    let written = service(json!({"configuration": {"inline": {"models": {"shop": {"version": "v7"}}}}}));
+    assert_eq!(plan_of(&written, &["v6", "v7"]), Ok(()));
+    let refusal = plan_of(&written, &["v5"]).unwrap_err().to_string();
+    assert!(
+        refusal.starts_with("spec.configuration.inline.models.shop.version: there is no version v7; there are: v5;"),
+        "{refusal}"
+    );
 }
 
 #[test]
