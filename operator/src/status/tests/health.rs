@@ -59,19 +59,8 @@ fn kstatus(object: &Value) -> &'static str {
     }
 }
 
-/// What was told of a service that is refused.
 fn refused(refusal: Refusal) -> RankingServiceStatus {
-    let (service, failure) = (service(json!({})), Error::Refused(refusal));
-    let facts = Facts {
-        service: &service,
-        plan: None,
-        applied: None,
-        failure: Some(&failure),
-        cleaning: None,
-        observed: &saying("v1"),
-        workloads: &working(),
-    };
-    of(&facts, Timestamp::UNIX_EPOCH)
+    not_carried_out(&service(json!({})), &Error::Refused(refusal), &saying("v1"))
 }
 
 #[test]
