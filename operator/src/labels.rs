@@ -177,7 +177,9 @@ mod tests {
         let name = rank_configuration("shop", "fc7cf51ad396f3aa");
         assert_eq!(name, "shop-config-fc7cf51ad3");
         assert!(is_rank_configuration("shop", &name));
-        for other in ["shop-config", "shop-config-", "shop-config-fc7cf51ad396", "shop-config-dashboard1", "shop-dashboard"] {
+        for other in
+            ["shop-config", "shop-config-", "shop-config-fc7cf51ad396", "shop-config-dashboard1", "shop-dashboard"]
+        {
             assert!(!is_rank_configuration("shop", other), "{other}");
         }
     }

@@ -103,9 +103,8 @@ async fn a_server_of_before_a_change_keeps_its_configuration_until_new_ones_have
     cluster.apply::<RankingService>("shop", minimal()).await;
     cluster.all_ready("shop", "rank", 2).await;
     cluster.told("shop", "RankServerReady", "True", "Available").await;
-    let of_deployment = |rank: &Deployment| {
-        configuration(rank.spec.as_ref().unwrap().template.spec.as_ref().unwrap().volumes.as_ref())
-    };
+    let of_deployment =
+        |rank: &Deployment| configuration(rank.spec.as_ref().unwrap().template.spec.as_ref().unwrap().volumes.as_ref());
     let former = of_deployment(&cluster.get("shop-rank").await);
     let text = |map: &ConfigMap| map.data.as_ref().unwrap()["config.yml"].clone();
     let written = text(&cluster.get(&former).await);

@@ -12,7 +12,8 @@ fn object(generation: i64, status: &RankingServiceStatus) -> Value {
 /// A value as a program in Lua writes it.
 fn lua(value: &Value) -> String {
     let text = |text: &str| {
-        let byte = |byte: u8| if byte.is_ascii_alphanumeric() { char::from(byte).to_string() } else { format!("\\{byte:03}") };
+        let byte =
+            |byte: u8| if byte.is_ascii_alphanumeric() { char::from(byte).to_string() } else { format!("\\{byte:03}") };
         format!("\"{}\"", text.bytes().map(byte).collect::<String>())
     };
     match value {
