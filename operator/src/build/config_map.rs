@@ -19,13 +19,13 @@ pub(super) fn config_map(plan: &Plan) -> Child {
 }
 
 /// Those of rank servers: of this revision, and of former ones that may run.
-pub(super) fn of_rank(plan: &Plan) -> impl Iterator<Item = Child> {
+pub(super) fn of_rank(plan: &Plan) -> Vec<Child> {
     let labels = labels::of(&plan.name, Component::Rank);
     let map = |name: String| ConfigMap { metadata: metadata(plan, name, labels.clone()), ..ConfigMap::default() };
     let wanted = map(plan.rank_configuration());
     let wanted = Child::of(&ConfigMap { data: data(plan), immutable: Some(true), ..wanted });
-    let former = plan.former.iter().map(move |name| Child::of(&map(name.clone())).kept());
-    std::iter::once(wanted).chain(former)
+    let former = plan.former.iter().map(|name| Child::of(&map(name.clone())).kept());
+    std::iter::once(wanted).chain(former).collect()
 }
 
 fn data(plan: &Plan) -> Option<BTreeMap<String, String>> {
