@@ -134,19 +134,12 @@ fn is_within(theirs: f64, ours: f64, most: f64) -> bool {
     (theirs.is_nan() && ours.is_nan()) || (theirs - ours).abs() <= most + 1e-4
 }
 
-/// The values of a feature: under its name, or one under each column's.
+/// The values of a feature: under its name, in an object of features or a list of them.
 fn values(item: &Value, name: &str) -> Vec<f64> {
     let number = |value: &Value| value.as_f64().unwrap_or(f64::NAN);
-    match &item["features"][name] {
+    let listed = each(&item["features"]).find(|feature| feature["name"] == name).map(|feature| &feature["value"]);
+    match listed.unwrap_or(&item["features"][name]) {
         Value::Array(values) => values.iter().map(number).collect(),
-        Value::Null => {
-            let of_column = |key: &str| key.strip_prefix(name)?.strip_prefix('_')?.parse::<u32>().ok();
-            let columns = item["features"].as_object().into_iter().flatten();
-            let mut columns: Vec<(u32, f64)> =
-                columns.filter_map(|(key, value)| Some((of_column(key)?, number(value)))).collect();
-            columns.sort_by_key(|(period, _)| *period);
-            columns.into_iter().map(|(_, value)| value).collect()
-        }
         value => vec![number(value)],
     }
 }
