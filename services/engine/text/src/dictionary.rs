@@ -42,13 +42,28 @@ pub enum DictionaryError {
         /// What is wrong, with its place in the file where there is one.
         problem: String,
     },
+    /// Its terms are those of another version of this program, and most probably not those of texts.
+    #[error(
+        "{} has terms of analysis {found} of {language}, and texts get those of analysis {wanted}: \
+         run 'rankwright termfreq' again", path.display()
+    )]
+    Analysis {
+        /// The file.
+        path: PathBuf,
+        /// The language of both.
+        language: Language,
+        /// That of the dictionary.
+        found: u32,
+        /// That of this version.
+        wanted: u32,
+    },
 }
 
 impl Dictionary {
     /// Reads a dictionary: JSON, plain or compressed with gzip.
     ///
     /// # Errors
-    /// The file cannot be read, or is no dictionary.
+    /// The file cannot be read, is no dictionary, or has the terms of another version's analysis.
     pub fn open(path: &Path) -> Result<Self, DictionaryError> {
         read::file(path)
     }

@@ -110,6 +110,17 @@ fn what_is_no_dictionary_is_told_with_its_path_and_what_is_wrong() {
 }
 
 #[test]
+fn terms_of_another_analysis_are_refused_and_those_of_upstream_are_not() {
+    let numbered = |number: &str| SMALL.replacen("10,", &format!("10,\"analysis\":{number},"), 1);
+    assert_eq!(open(&numbered("2")), open(SMALL), "upstream's have no number");
+    for number in ["1", "3"] {
+        let told = refused(numbered(number).as_bytes());
+        let expected = format!("has terms of analysis {number} of en, and texts get those of analysis 2: ");
+        assert!(told.contains(&expected) && told.ends_with("run 'rankwright termfreq' again"), "{told}");
+    }
+}
+
+#[test]
 fn a_file_that_cannot_be_read_is_told_with_its_path() {
     let told = Dictionary::open(Path::new("/no/such/tf.json")).expect_err("is not there").to_string();
     assert!(told.starts_with("cannot read the term-frequency dictionary /no/such/tf.json: No such file"), "{told}");

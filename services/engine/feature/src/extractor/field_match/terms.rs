@@ -15,18 +15,9 @@ use compact_str::CompactString;
 use rankwright_config::feature::{FieldMatch, MatchMethod};
 use rankwright_event::Value;
 use rankwright_state::FieldValue;
-use rankwright_text::{Analyzer, Bag, BagRef, Bm25Query, Dictionary, Language};
+use rankwright_text::{Analyzer, Bag, BagRef, Bm25Query, Dictionary};
 use std::sync::Arc;
 use std::time::Duration;
-
-/// To be raised for a language whose texts are analysed differently: what is stored by then, and models of it, no longer
-/// count.
-fn version(language: Language) -> u32 {
-    match language {
-        Language::English | Language::Greek => 2,
-        _ => 1,
-    }
-}
 
 /// Intersection over union of the distinct terms or n-grams of both texts; by BM25, how much the query's terms weigh in
 /// the item's text. 0 where a text has no terms, missing where there is no text.
@@ -69,7 +60,7 @@ impl Analysis {
     /// Part of what stored values and columns mean: it stays the same in every version.
     fn words(&self) -> String {
         let language = self.analyzer.language();
-        let version = version(language);
+        let version = language.analysis();
         match self.grams {
             None => format!("terms in {language}, analysis {version}"),
             Some(n) => format!("{n}-grams in {language}, analysis {version}"),

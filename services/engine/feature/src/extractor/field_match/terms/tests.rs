@@ -273,7 +273,7 @@ fn a_changed_analysis_needs_a_new_number() {
     let digest = bytes
         .iter()
         .fold(0xcbf2_9ce4_8422_2325_u64, |digest, byte| (digest ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));
-    let versions = [Language::Greek, Language::English].map(version);
+    let versions = [Language::Greek, Language::English].map(Language::analysis);
     assert_eq!(
         (versions, digest),
         ([2, 2], 3_452_412_655_651_641_807),
