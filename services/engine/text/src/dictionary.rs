@@ -5,7 +5,7 @@ mod read;
 
 pub use build::DictionaryBuilder;
 
-use crate::{Analyzer, Bag, Bm25Query, Language};
+use crate::{Bag, Bm25Query, Language};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -108,9 +108,9 @@ impl Dictionary {
         bytes.fold(0xcbf2_9ce4_8422_2325, |digest, byte| (digest ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
     }
 
-    /// Prepares a query to score documents.
-    pub fn query(&self, analyzer: &Analyzer, query: &str) -> Bm25Query {
-        Bm25Query::new(&Bag::of(analyzer, [query]), self.documents, self.average, |id| u64::from(self.seen(id)))
+    /// Prepares the terms of a query, analysed by the rules of the same language, to score documents.
+    pub fn query(&self, query: &Bag) -> Bm25Query {
+        Bm25Query::new(query, self.documents, self.average, |id| u64::from(self.seen(id)))
     }
 
     /// How many documents have the term of this id.

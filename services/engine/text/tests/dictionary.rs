@@ -55,10 +55,10 @@ fn a_query_scores_by_what_the_dictionary_knows() {
     assert_eq!((dictionary.language(), dictionary.documents(), dictionary.len()), (Language::English, 10, 2));
     let analyzer = Analyzer::new(dictionary.language());
     let document = Bag::of(&analyzer, ["the red shoes of leather, shoes"]); // red shoe leather shoe
-    let score = dictionary.query(&analyzer, "red shoe").score(&document);
+    let score = dictionary.query(&Bag::of(&analyzer, ["red shoe"])).score(&document);
     // ln(1 + 8.5 / 2.5) / 2.2 + ln(1 + 6.5 / 4.5) * 2 / 3.2
     assert!((score - 1.232_092_8).abs() < 1e-6, "{score}");
-    assert!(dictionary.query(&analyzer, "the").is_empty());
+    assert!(dictionary.query(&Bag::of(&analyzer, ["the"])).is_empty());
 }
 
 #[test]

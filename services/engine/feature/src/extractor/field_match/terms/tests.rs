@@ -1,5 +1,6 @@
 #![allow(clippy::unwrap_used)]
 
+use super::bags::ANALYSED;
 use super::*;
 use crate::encode::NoEncoders;
 use crate::testing::{Shop, assert_rows, ready, told};
@@ -256,6 +257,24 @@ fn strange_texts_are_analysed_like_others() {
     }
     let shop = shop("term, language: en").item("a", [("title", long.as_str().into())]).asked("query", "red boots");
     assert_rows(&shop.rows(["a"]), [[1.0 / 3.0]]);
+}
+
+#[test]
+fn features_of_one_analysis_share_the_terms_of_the_query() {
+    let bm25 = format!("bm25, language: en, termFreq: {DICTIONARY}");
+    let methods = ["term, language: en", &bm25, "ngram, language: en, n: 3", "ngram, language: en, n: 2"];
+    let named = methods.iter().enumerate().map(|(place, method)| definition(&format!("f{place}"), &format!("type: {method}")));
+    let shop = Shop::with(&named.collect::<Vec<_>>().iter().map(String::as_str).collect::<Vec<_>>());
+    let shop = shop.item("a", [("title", "red shoes".into())]).item("b", [("title", "red hats".into())]);
+    let analysed = |shop: &Shop| {
+        ANALYSED.set(0);
+        let rows = shop.rows(["a", "b"]);
+        assert!(rows.iter().flatten().all(|value| *value > 0.0), "{rows:?}");
+        ANALYSED.get()
+    };
+    let shop = shop.asked("query", "red shoe");
+    assert_eq!(analysed(&shop), 3, "terms, and grams of two lengths");
+    assert_eq!(analysed(&shop.sent("b", "query", "red hat")), 6, "an item of its own query");
 }
 
 /// What is stored by then would no longer be what a request has: the number says so.
