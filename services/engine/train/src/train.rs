@@ -144,7 +144,8 @@ impl Training<'_> {
             }
             Model::Semantic(config) => {
                 let by = &Embedding { config, embed };
-                Recommending { name, learning: &config.learning, by, now, most: MOST }.candidate(store, running, progress)
+                Recommending { name, learning: &config.learning, by, now, most: MOST }
+                    .candidate(store, running, progress)
             }
             Model::Shuffle { .. } | Model::Noop => {
                 Err(Error::NothingToTrain { model: name.to_owned(), kind: self.model.type_name() })

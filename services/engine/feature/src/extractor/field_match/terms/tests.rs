@@ -263,7 +263,8 @@ fn strange_texts_are_analysed_like_others() {
 fn features_of_one_analysis_share_the_terms_of_the_query() {
     let bm25 = format!("bm25, language: en, termFreq: {DICTIONARY}");
     let methods = ["term, language: en", &bm25, "ngram, language: en, n: 3", "ngram, language: en, n: 2"];
-    let named = methods.iter().enumerate().map(|(place, method)| definition(&format!("f{place}"), &format!("type: {method}")));
+    let named =
+        methods.iter().enumerate().map(|(place, method)| definition(&format!("f{place}"), &format!("type: {method}")));
     let shop = Shop::with(&named.collect::<Vec<_>>().iter().map(String::as_str).collect::<Vec<_>>());
     let shop = shop.item("a", [("title", "red shoes".into())]).item("b", [("title", "red hats".into())]);
     let analysed = |shop: &Shop| {
