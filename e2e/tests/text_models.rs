@@ -65,6 +65,8 @@ fn titles_are_compared_with_queries_by_their_meaning() {
     let answer = service.post("/inference/encoder/words", &texts).json();
     let embedding = answer["embeddings"][1].as_array().map(Vec::len);
     assert_eq!(embedding, Some(384), "{answer}");
+    let told = json!({"type": "bi-encoder", "dim": 384});
+    assert_eq!(service.status()["textModels"], json!({"test/minilm-int8": told}));
 }
 
 #[test]

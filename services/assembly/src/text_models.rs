@@ -4,7 +4,9 @@ use crate::encoders::Encoders;
 use prometheus::core::{Collector, Desc};
 use prometheus::proto::MetricFamily;
 use prometheus::{IntCounterVec, IntGaugeVec, Opts, Registry};
-use rankwright_encoder::Encoder;
+use rankwright_encoder::{Encoder, Task};
+use rankwright_serve::Status;
+use serde_json::{Value, json};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Asks the models each time that the metrics are read. A model that is opened twice counts as one.
@@ -22,13 +24,34 @@ struct Metrics {
     waiting: IntGaugeVec,
 }
 
-/// Registers the metrics of the models of features, and of those that are served, where there are any.
-pub(crate) fn register(all: &[&Encoders], registry: &Registry) -> Result<(), prometheus::Error> {
-    let models: Vec<_> = all.iter().flat_map(|encoders| encoders.all()).collect();
-    if models.is_empty() {
-        return Ok(());
+/// Text models by their handles.
+pub(crate) struct Opened(Vec<(String, Arc<Encoder>)>);
+
+impl Opened {
+    /// The models of features, and those that are served; `None` where there are none.
+    pub(crate) fn of(all: &[&Encoders]) -> Option<Self> {
+        let models: Vec<_> = all.iter().flat_map(|encoders| encoders.all()).collect();
+        (!models.is_empty()).then_some(Self(models))
     }
-    registry.register(Box::new(TextModels { models, metrics: Metrics::new()?, reading: Mutex::default() }))
+
+    /// Registers their metrics.
+    pub(crate) fn register(&self, registry: &Registry) -> Result<(), prometheus::Error> {
+        let models = self.0.clone();
+        registry.register(Box::new(TextModels { models, metrics: Metrics::new()?, reading: Mutex::default() }))
+    }
+}
+
+impl Status for Opened {
+    fn status(&self) -> Value {
+        let told = |(handle, encoder): &(String, Arc<Encoder>)| {
+            let told = match encoder.task() {
+                Task::Embed => json!({ "type": "bi-encoder", "dim": encoder.dim() }),
+                Task::Score => json!({ "type": "cross-encoder" }),
+            };
+            (handle.clone(), told)
+        };
+        Value::Object(self.0.iter().map(told).collect())
+    }
 }
 
 impl Metrics {
