@@ -8,6 +8,7 @@ use crate::{Plan, readers};
 use rankwright_config::Config;
 use rankwright_config::feature::{self, Feature};
 use rankwright_state::MemoryStore;
+use rankwright_text::Language;
 
 const DICTIONARY: &str = "samples/termfreq.json";
 const PAGE: &str = include_str!("../../../../../../../docs/features.md");
