@@ -8,9 +8,12 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
+/// Which text, and how it was analysed.
+type Key = (*const FieldValue, Language, Option<usize>);
+
 /// The terms of the texts of one ranking that were asked for.
 #[derive(Default)]
-pub(crate) struct Bags(RefCell<HashMap<(*const FieldValue, Language, Option<usize>), Rc<Bag>>>);
+pub(crate) struct Bags(RefCell<HashMap<Key, Rc<Bag>>>);
 
 impl Bags {
     /// The terms of a text, which lives as long as these; `None` where the value is none.
