@@ -169,6 +169,28 @@ fn validated(events: &[Value]) -> (Value, Ended) {
 }
 
 #[test]
+fn what_text_models_will_store_is_foreseen_without_them() {
+    let matched = "type: field_match, rankingField: ranking.query, itemField: item.title";
+    let config = format!(
+        "
+state: {{type: memory}}
+models: {{m: {{type: noop}}}}
+features:
+  - {{name: meaning, {matched}, method: {{type: bi-encoder, model: test/none, dim: 384}}}}
+  - {{name: pair, {matched}, method: {{type: cross-encoder, model: test/no-other}}}}
+"
+    );
+    let title = |number: usize| item(&format!("i{number}"), number as i64, &[("title", json!("waterproof boots"))]);
+    let events: Vec<_> = (0..30).map(title).collect();
+    let folder = folder();
+    let (config, data) = (write(folder.path(), "config.yml", config), write(folder.path(), "e.jsonl", lines(&events)));
+    let size = report(&validate(&config, &data, &["--output", "json"]))["memory"].take();
+    let of = |feature: &str, what: &str| size["features"][feature][what].as_u64().unwrap_or_default();
+    assert_eq!([of("meaning", "values"), of("pair", "values")], [30, 30], "{size}");
+    assert!(of("meaning", "bytes") > 30 * 392 && of("pair", "bytes") < 30 * 392, "{size}");
+}
+
+#[test]
 fn good_events_pass_every_check() {
     let (report, ended) = validated(&shop());
     ended.ok();

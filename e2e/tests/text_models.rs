@@ -2,6 +2,7 @@
 
 use rankwright_e2e::events::{click, feature, item, lines, ranking};
 use rankwright_e2e::program::{self, models_for_tests};
+use rankwright_e2e::redis::Redis;
 use rankwright_e2e::{Ended, Launch, Service};
 use rankwright_object::{Runner, Settings};
 use serde_json::{Value, json};
@@ -64,6 +65,8 @@ fn titles_are_compared_with_queries_by_their_meaning() {
     let answer = service.post("/inference/encoder/words", &texts).json();
     let embedding = answer["embeddings"][1].as_array().map(Vec::len);
     assert_eq!(embedding, Some(384), "{answer}");
+    let told = json!({"type": "bi-encoder", "dim": 384});
+    assert_eq!(service.status()["textModels"], json!({"test/minilm-int8": told}));
 }
 
 #[test]
@@ -76,6 +79,33 @@ fn a_model_that_is_not_there_is_told_with_its_place() {
     command.current_dir(folder.path()).env("RANKWRIGHT_ENCODERS_CACHE", folder.path().join("cache"));
     let refused = Ended::of(&mut command).refused().stderr;
     assert!(refused.contains("features[0].method.model") && refused.contains("test/no-such-model"), "{refused}");
+}
+
+#[test]
+fn a_program_without_onnx_runtime_says_where_it_was_looked_for() {
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let path = folder.path().join("config.yml");
+    std::fs::write(&path, CONFIG).expect("can be written");
+    let mut command = program::command(&["serve", "--config", &path.to_string_lossy()]);
+    command.current_dir(folder.path()).env("RANKWRIGHT_ENCODERS_CACHE", folder.path());
+    let refused = Ended::of(command.env("RANKWRIGHT_ONNXRUNTIME", "/nowhere")).refused().stderr;
+    assert!(refused.contains("features[0].method.model") && refused.contains("/nowhere"), "{refused}");
+}
+
+#[test]
+fn an_import_into_an_empty_redis_opens_a_text_model_once() {
+    let (Some(redis), Some(_)) = (Redis::for_tests(), models_for_tests()) else { return };
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let (config, data) = (folder.path().join("config.yml"), folder.path().join("events.jsonl"));
+    let state = format!("state: {{type: redis, {}}}\ntrain: {{type: discard}}", redis.keys());
+    std::fs::write(&config, CONFIG.replace("state: {type: file, path: ./state}", &state)).expect("can be written");
+    std::fs::write(&data, lines(&[item("a", 0, &[("title", json!("boots"))])])).expect("can be written");
+    let arguments = ["import", "--config", &config.to_string_lossy(), "--data", &data.to_string_lossy()];
+    let mut command = program::command(&arguments);
+    command.current_dir(folder.path()).env("RANKWRIGHT_ENCODERS_CACHE", folder.path());
+    let log = Ended::of(command.env("RANKWRIGHT_SERVICE", redis.own_service("texts"))).ok().stderr;
+    assert!(log.contains("the new state is live"), "{log}");
+    assert_eq!(log.matches("opened a text model").count(), 1, "{log}");
 }
 
 #[test]

@@ -54,6 +54,8 @@ fn a_job_publishes_what_is_good_enough_and_says_why() {
     let (ended, report) = job(folder, &config, "lightgbm");
     let first = &report["models"][0];
     assert_eq!((ended.code, first["outcome"].as_str()), (Some(0), Some("published")), "{report}");
+    let told = |line: &str| line.contains("training model=") && line.contains(" iteration=1 ");
+    assert_eq!(ended.stderr.lines().filter(|line| told(line)).count(), 1, "{}", ended.stderr);
     assert_eq!(first["decision"]["reason"], "FirstVersion");
     let running = first["version"].as_str().expect("was published").to_owned();
 
@@ -127,7 +129,7 @@ fn a_job_whose_redis_is_away_when_it_has_trained_publishes_when_that_is_back() {
     job.args(["--config", "job.yml", "--model", "xgboost"]).current_dir(folder).env_clear().env("RUST_LOG", "debug");
     let mut running = job.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("starts");
     let mut log = BufReader::new(running.stderr.take().expect("a pipe")).lines().map_while(Result::ok);
-    assert!(log.any(|line| line.contains("training step=Fitting")), "it ended before");
+    assert!(log.any(|line| line.contains("training model=") && line.contains(" iteration=1 ")), "it ended before");
     let killed = redis.killed();
     assert!(log.any(|line| line.contains("waits for the store to be published")), "it ended before");
     let _redis = killed.started();

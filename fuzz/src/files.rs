@@ -2,7 +2,7 @@
 
 use rankwright_config::Config;
 use rankwright_encoder::{Scores, Vectors};
-use rankwright_text::{Analyzer, Dictionary, Language};
+use rankwright_text::{Analyzer, Bag, Dictionary, Language};
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
@@ -54,7 +54,7 @@ pub(crate) fn dictionary(bytes: &[u8]) -> bool {
     let read = Dictionary::open(file);
     let _ = std::fs::remove_file(file);
     let Ok(dictionary) = read else { return false };
-    let _ = dictionary.query(&Analyzer::new(dictionary.language()), "red shoes");
+    let _ = dictionary.query(&Bag::of(&Analyzer::new(dictionary.language()), ["red shoes"]));
     assert!(dictionary.average_length().is_finite());
     true
 }

@@ -19,6 +19,7 @@ pub(super) fn job(plan: &Plan) -> Option<Child> {
         image: &plan.images.import,
         command: command(import),
         options: &import.pod,
+        models: &[],
         scratch: Some(import.scratch_size.clone()),
         probes: None,
         lifecycle: None,

@@ -43,6 +43,7 @@ fn deployment(plan: &Plan) -> Child {
         image: &plan.images.ingest,
         command: vec!["ingest-worker".to_owned()],
         options: &plan.spec.ingest.pod,
+        models: &[],
         scratch: None,
         probes: Some(serving(false)),
         lifecycle: None,

@@ -40,6 +40,8 @@ pub(super) struct Program<'a> {
     pub image: &'a str,
     pub command: Vec<String>,
     pub options: &'a PodOptions,
+    /// Models that it trains.
+    pub models: &'a [&'a str],
     /// Room in /tmp where it is bounded.
     pub scratch: Option<String>,
     pub probes: Option<Probes>,
@@ -132,7 +134,9 @@ fn container(plan: &Plan, program: Program<'_>) -> Container {
             protocol: Some("TCP".to_owned()),
             ..ContainerPort::default()
         }]),
-        resources: Some(program.options.resources.clone().unwrap_or_else(|| resources(plan, program.component))),
+        resources: Some(
+            program.options.resources.clone().unwrap_or_else(|| resources(plan, program.component, program.models)),
+        ),
         startup_probe: startup,
         liveness_probe: liveness,
         readiness_probe: readiness,
@@ -162,13 +166,14 @@ fn pull_policy(policy: PullPolicy) -> String {
 /// What a part asks for, and may use at most, where its author says nothing: for a small shop. What a training or an import needs depends on
 /// the events, and a training sees to it by itself that the node has it. A text model has a copy in each thread, and
 /// shares the processor with what it is computed for.
-fn resources(plan: &Plan, component: Component) -> ResourceRequirements {
-    let texts = plan.configuration.texts;
+fn resources(plan: &Plan, component: Component, trained: &[&str]) -> ResourceRequirements {
+    let texts = &plan.configuration.texts;
+    let learns_from_texts = trained.iter().any(|model| texts.training.iter().any(|of| of == model));
     let (processor, mebibytes) = match component {
         Component::Rank if texts.features || texts.inference => ("1", 1024),
         Component::Ingest if texts.features => ("1", 1024),
-        Component::Training | Component::Import if texts.features => ("1", 2048),
-        Component::Training if texts.training => ("1", 2048),
+        Component::Import if texts.features => ("1", 2048),
+        Component::Training if learns_from_texts => ("1", 2048),
         Component::Rank | Component::Ingest => ("250m", 256),
         Component::Training | Component::Import => ("500m", 1024),
         Component::Purge => ("100m", 128),

@@ -43,6 +43,7 @@ pub fn purge(plan: &Plan) -> Child {
         image: &plan.images.purge,
         command: ["rankwright", "purge", "--yes"].map(str::to_owned).to_vec(),
         options: &options,
+        models: &[],
         scratch: None,
         probes: None,
         lifecycle: None,

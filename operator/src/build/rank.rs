@@ -63,6 +63,7 @@ fn deployment(plan: &Plan) -> Child {
         image: &plan.images.rank,
         command: vec!["rank-server".to_owned()],
         options: &rank.pod,
+        models: &[],
         scratch: None,
         probes: Some(serving(rank.tls.is_some())),
         lifecycle: Some(Lifecycle { pre_stop: Some(leave), ..Lifecycle::default() }),

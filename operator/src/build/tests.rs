@@ -225,9 +225,9 @@ fn what_may_be_reached_is_limited_until_data_are_removed() {
 
 #[test]
 fn pods_that_have_text_models_open_ask_for_more() {
-    let requests = |inline: Value| {
+    let requests_of = |inline: Value, training: Value| {
         let import = json!({"from": {"s3": {"bucket": "events", "prefix": "2026"}}});
-        let over = json!({"configuration": {"inline": inline}, "training": {"schedule": "@daily"}, "import": import});
+        let over = json!({"configuration": {"inline": inline}, "training": training, "import": import});
         let plan = planned(over).unwrap();
         let mut found = Vec::new();
         for child in desired(&plan) {
@@ -240,6 +240,7 @@ fn pods_that_have_text_models_open_ask_for_more() {
         }
         found
     };
+    let requests = |inline: Value| requests_of(inline, json!({"schedule": "@daily"}));
     let plain = ["250m 256Mi 1Gi", "250m 256Mi 1Gi", "500m 1Gi -", "500m 1Gi -"];
     assert_eq!(requests(json!({})), plain, "rank, ingest, training, import");
     let model = json!({"words": {"type": "bi-encoder", "model": "s3://models/minilm/"}});
@@ -247,7 +248,8 @@ fn pods_that_have_text_models_open_ask_for_more() {
     let compared = |method: Value| {
         let fields = json!({"name": "match", "type": "field_match", "rankingField": "ranking.q", "itemField": "item.t", "method": method});
         let price = json!({"name": "price", "type": "number", "field": "item.price"});
-        requests(json!({"features": [price, fields]}))
+        let ranks = |feature: &str| json!({"type": "lambdamart", "weights": {"click": 1}, "features": [feature]});
+        requests(json!({"features": [price, fields], "models": {"m": ranks("match")}}))
     };
     assert_eq!(compared(json!({"type": "term", "language": "en"})), plain, "nothing is open for it");
     let computed = compared(json!({"type": "cross-encoder", "model": "s3://models/pairs/"}));
@@ -256,6 +258,11 @@ fn pods_that_have_text_models_open_ask_for_more() {
     let alike = json!({"alike": {"type": "semantic", "encoder": encoder, "itemFields": ["title"]}});
     let catalog = ["250m 256Mi -", plain[1], "1 2Gi -", plain[3]];
     assert_eq!(requests(json!({"models": alike})), catalog, "training embeds, and servers hold the vectors");
+    let popular = json!({"type": "trending", "weights": [{"interaction": "click"}]});
+    let models = json!({"popular": popular, "alike": alike["alike"]});
+    let own = json!([{"model": "popular", "schedule": "@hourly"}]);
+    let own = json!({"schedule": "@daily", "modelSchedules": own});
+    assert_eq!(requests_of(json!({"models": models}), own)[2..4], ["1 2Gi -", "500m 1Gi -"], "popular opens none");
     let caches = json!({"type": "bi-encoder", "dim": 384, "itemFieldCache": "/files/items.csv", "rankingFieldCache": "/files/queries.csv"});
     let files = compared(caches);
     assert_eq!(files, ["250m 256Mi -", "250m 256Mi -", plain[2], plain[3]], "files may be of any size");

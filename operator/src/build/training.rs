@@ -27,12 +27,15 @@ pub(super) fn cron_jobs(plan: &Plan) -> Vec<Child> {
 }
 
 fn cron_job(plan: &Plan, training: &Training, schedule: Schedule<'_>) -> Child {
+    let all = || plan.configuration.trained.iter().map(String::as_str).collect();
+    let models = if schedule.models.is_empty() { all() } else { schedule.models.clone() };
     let asked = schedule.models.iter().flat_map(|model| ["--model".to_owned(), (*model).to_owned()]);
     let program = Program {
         component: Component::Training,
         image: &plan.images.training,
         command: std::iter::once("training-job".to_owned()).chain(asked).collect(),
         options: &training.pod,
+        models: &models,
         scratch: None,
         probes: None,
         lifecycle: None,

@@ -47,14 +47,14 @@ pub struct Unbounded {
 }
 
 /// Where text models compute.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Texts {
-    /// In features: rank servers, workers, trainings and imports have them open.
+    /// In features: rank servers, workers and imports have them open.
     pub features: bool,
     /// At paths of their own: rank servers have them open.
     pub inference: bool,
-    /// In trainings of recommenders alone.
-    pub training: bool,
+    /// In trainings of these models.
+    pub training: Vec<String>,
 }
 
 /// Mistakes that a condition shows; the rest is counted.
@@ -88,15 +88,17 @@ pub(super) fn kept(text: &str) -> Rendered {
 }
 
 fn of_models(config: &Config, text: String) -> Rendered {
-    let learns = |model: &Model| model.learning().is_some();
+    let those = |wanted: &dyn Fn(&Model) -> bool| {
+        config.models.iter().filter(|(_, model)| wanted(model)).map(|(name, _)| name.clone()).collect()
+    };
     Rendered {
         models: config.models.keys().cloned().collect(),
         pins: config.models.iter().filter_map(pin).collect(),
-        trained: config.models.iter().filter(|(_, model)| learns(model)).map(|(name, _)| name.clone()).collect(),
+        trained: those(&|model| model.learning().is_some()),
         texts: Texts {
             features: config.features.iter().any(computes),
             inference: !config.inference.is_empty(),
-            training: config.models.values().any(embeds),
+            training: those(&|model| embeds(model, config)),
         },
         unbounded: Unbounded {
             files: config.features.iter().any(reads_files),
@@ -140,8 +142,14 @@ fn computes(feature: &Feature) -> bool {
 }
 
 /// Whether a model's training has a text model open.
-fn embeds(model: &Model) -> bool {
-    matches!(model, Model::Semantic(semantic) if matches!(semantic.encoder, Encoder::Bert { .. }))
+fn embeds(model: &Model, config: &Config) -> bool {
+    match model {
+        Model::Semantic(semantic) => matches!(semantic.encoder, Encoder::Bert { .. }),
+        Model::LambdaMart(model) => {
+            config.features.iter().any(|feature| computes(feature) && model.features.contains(&feature.name))
+        }
+        _ => false,
+    }
 }
 
 /// What the author wrote.

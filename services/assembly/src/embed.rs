@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Instant;
 use tracing::{info, warn};
 
-/// Texts that a model is given at a time, by whose end progress is told.
+/// Texts that are in memory and that a model is given at a time, by whose end progress is told.
 const AT_ONCE: usize = 256;
 
 /// Bytes of the vectors of a version: a part of it has 4 GiB at most.
@@ -63,11 +63,10 @@ impl Engine {
         dim: usize,
         told: &mut dyn FnMut(usize, usize),
     ) -> Result<ItemVectors> {
-        let ItemTexts { texts, without } =
-            self.runtime.block_on(ItemTexts::read(&*self.state, &model.item_fields, model.ttl))?;
-        if without > 0 {
+        let texts = self.runtime.block_on(ItemTexts::find(&*self.state, &model.item_fields, model.ttl))?;
+        if texts.without > 0 {
             let fields = model.item_fields.join(", ");
-            warn!(items = without, fields, "items without a text are not recommended, nor known in requests");
+            warn!(items = texts.without, fields, "items without a text are not recommended, nor known in requests");
         }
         let mut items = ItemVectors::new(dim);
         if texts.is_empty() {
@@ -76,11 +75,11 @@ impl Engine {
         fits(texts.len(), dim)?;
         let encoder = self.text_model(encoder, dim)?;
         let of = texts.len();
-        let texts: Vec<(String, String)> = texts.into_iter().collect();
-        for some in texts.chunks(AT_ONCE) {
-            told(items.len(), of);
+        for first in (0..of).step_by(AT_ONCE) {
+            told(first, of);
+            let some = self.runtime.block_on(texts.read(&*self.state, first, AT_ONCE))?;
             let vectors = encoder.embed(&some.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>(), None)?;
-            some.iter().zip(vectors).for_each(|((item, _), vector)| items.push(item, &vector));
+            some.iter().zip(vectors).for_each(|((item, _), vector)| items.push(item.as_str(), &vector));
         }
         told(of, of);
         Ok(items)

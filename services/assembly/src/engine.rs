@@ -22,6 +22,9 @@ use std::sync::{Arc, OnceLock};
 use tokio::runtime::Handle;
 use tracing::warn;
 
+/// Texts that a model computes together: what is stored of one must not depend on those beside it.
+const ALONE: usize = 1;
+
 /// Everything that import, training and serving share.
 pub struct Engine {
     /// The checked configuration.
@@ -119,7 +122,7 @@ pub fn open_clickthroughs(config: &Config) -> Result<Arc<dyn ClickthroughStore>>
 /// # Errors
 /// When a feature needs what is not there, such as a text model.
 pub async fn columns_of(config: &Config) -> Result<Vec<Column>> {
-    let encoders = Encoders::open(Wanted::of_features(config), 1).await?;
+    let encoders = Engine::encoders(config).await?;
     let plan = Plan::of(config, &rankwright_state::MemoryStore::default(), &encoders).await?;
     Ok(columns(&plan))
 }
@@ -185,22 +188,30 @@ impl Engine {
     /// The engine for work that takes in no events and computes no rows, without the models of texts that these models do not
     /// learn from.
     pub(crate) async fn without_texts(mut config: Config, state: Arc<dyn Store>, models: &[String]) -> Result<Self> {
-        let texts = leave_out_texts(&mut config, models);
-        Self::assemble(config, state, texts).await
+        let encoders = Encoders::open(leave_out_texts(&mut config, models), ALONE).await?;
+        Self::assemble(config, state, encoders).await
     }
 
     /// The engine over a state that is open.
     pub(crate) async fn over(config: Config, state: Arc<dyn Store>) -> Result<Self> {
-        let texts = Wanted::of_features(&config);
-        let engine = Self::assemble(config, state, texts).await?;
+        let encoders = Self::encoders(&config).await?;
+        Self::with(config, state, encoders).await
+    }
+
+    /// The same with models of texts that are open.
+    pub(crate) async fn with(config: Config, state: Arc<dyn Store>, encoders: Encoders) -> Result<Self> {
+        let engine = Self::assemble(config, state, encoders).await?;
         joins::settle(&engine).await?;
         Ok(engine)
     }
 
-    async fn assemble(config: Config, state: Arc<dyn Store>, texts: Vec<Wanted>) -> Result<Self> {
-        let service = service();
-        // what is stored of a text must not depend on those beside it
-        let encoders = Arc::new(Encoders::open(texts, 1).await?);
+    /// Opens the models of texts that features compute with.
+    pub(crate) async fn encoders(config: &Config) -> Result<Encoders> {
+        Encoders::open(Wanted::of_features(config), ALONE).await
+    }
+
+    async fn assemble(config: Config, state: Arc<dyn Store>, encoders: Encoders) -> Result<Self> {
+        let (service, encoders) = (service(), Arc::new(encoders));
         let plan = Arc::new(Plan::of(&config, &*state, &*encoders).await?);
         let clickthroughs = open::clickthroughs(&config, &plan, &service)?;
         let versions = open::versions(&config, &service)?;

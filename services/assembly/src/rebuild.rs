@@ -6,7 +6,6 @@
 //! in a folder, and goes on there when it was killed.
 
 use crate::closing::{Closing, Holding, REBUILD, StillOpen, TASK};
-use crate::encoders::{Encoders, Wanted};
 use crate::engine::{Engine, service};
 use crate::folder;
 use crate::serving::identity;
@@ -97,7 +96,7 @@ impl Rebuild {
     }
 
     async fn in_redis(config: &Config, live: RedisStore, untouched: bool, name: Option<&str>) -> Result<Self> {
-        let encoders = Encoders::open(Wanted::of_features(config), 1).await?;
+        let encoders = Engine::encoders(config).await?;
         Plan::of(config, &live, &encoders).await?; // so that all slots have a number there
         let (live, holder) = (Arc::new(live), identity());
         let holding = Holding::of_rebuild(live.clone(), &holder).await?;
@@ -106,7 +105,7 @@ impl Rebuild {
         built.slots(filling.slots()).await?; // in their order: so they get the same numbers
         let mut config = config.clone();
         config.core.clickthrough.max_parallel_sessions = usize::MAX; // it is no state that anybody keeps in memory
-        let engine = Arc::new(Engine::over(config, built.clone()).await?);
+        let engine = Arc::new(Engine::with(config, built.clone(), encoders).await?);
         Ok(Self { engine, target: Target::Redis { built, filling, untouched, holding, holder, live, config: own } })
     }
 

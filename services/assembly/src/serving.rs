@@ -88,7 +88,8 @@ pub fn listen(engine: Arc<Engine>, service: Service) -> BoxFuture<'static, Resul
         };
         let watch = Arc::new(Watch::registered(engine.clone(), &registry)?);
         engine.traces().register(&registry)?;
-        text_models::register(&[&engine.encoders, &encoders], &registry)?;
+        let texts = text_models::Opened::of(&[&engine.encoders, &encoders]);
+        texts.iter().try_for_each(|texts| texts.register(&registry))?;
         log::register(&registry)?;
         cached::register(&engine.state, &registry)?;
         emptied::register(&engine.state, &registry)?;
@@ -111,6 +112,9 @@ pub fn listen(engine: Arc<Engine>, service: Service) -> BoxFuture<'static, Resul
         app = app.gated(engine.state.shared() && !is_set(WITHOUT_MODELS)).status("size", watch.clone());
         if let Some(inlet) = &inlet {
             app = app.status("ingest", inlet.clone());
+        }
+        if let Some(texts) = texts {
+            app = app.status("textModels", Arc::new(texts));
         }
         if let Some(inlet) = inlet.clone().filter(|_| service.feedback) {
             app = app.feedback(inlet);

@@ -8,7 +8,7 @@ pub use growth::Growth;
 pub(crate) use watch::Watch;
 
 use rankwright_config::Config;
-use rankwright_feature::{Error as Unread, NoEncoders, readers};
+use rankwright_feature::{Error as Unread, Zeros, readers};
 use rankwright_state::{Error, Fingerprint, Memory, Purpose, Room, Slot, Store, Usage};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
@@ -40,12 +40,12 @@ impl Size {
         Ok(Self::shared_out(usage, &known, readers))
     }
 
-    /// What values will take that no state holds yet; what models of texts compute is not among them.
+    /// What values will take that no state holds yet. Models of texts need not be there.
     ///
     /// # Errors
     /// When a file of a feature cannot be read.
     pub fn foreseen(usage: Usage, known: &[(Fingerprint, Slot)], config: &Config) -> Result<Self, Unread> {
-        Ok(Self::shared_out(usage, known, &readers(config, &NoEncoders)?))
+        Ok(Self::shared_out(usage, known, &readers(config, &Zeros::of(config))?))
     }
 
     /// The bytes of a value that several features read are shared out evenly among them; each counts the value.
@@ -127,7 +127,7 @@ models: {none: {type: noop}}";
 
     #[test]
     fn what_features_take_and_the_rest_add_up_to_the_whole() {
-        let readers = readers(&config(), &NoEncoders).expect("it needs no file");
+        let readers = readers(&config(), &Zeros::default()).expect("it needs no file");
         let meanings: BTreeMap<usize, Fingerprint> =
             readers.iter().map(|(meaning, names)| (names.len(), *meaning)).collect();
         let known = [(meanings[&2], Slot(0)), (meanings[&1], Slot(5)), (Fingerprint(1), Slot(7))];

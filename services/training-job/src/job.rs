@@ -6,12 +6,14 @@ use rankwright_assembly::{Engine, chain, exit_code, now};
 use rankwright_config::model::{Learning, Semantic};
 use rankwright_config::{ClickthroughStore, Config, Model, State};
 use rankwright_model::{Refusal, StoreError, VersionId, VersionStore};
-use rankwright_train::{Candidate, Decision, Error, Reason, Running, Training, decide};
+use rankwright_train::{Candidate, Decision, Error, Progress, Reason, Running, Training, decide};
 use std::time::{Duration, Instant};
-use tracing::{debug, warn};
+use tracing::{info, warn};
 
 /// A store that is away is waited for as long as this: what was trained is not thrown away for it.
 const PATIENCE: Duration = Duration::from_secs(900);
+/// Between two lines of progress of one part of a training.
+const PACE: Duration = Duration::from_secs(10);
 /// Between two attempts.
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -82,7 +84,18 @@ fn attempt<'a>(
     let training = Training { name, model, columns: &columns, served: &served, embed: &embed, now: now() };
     let before = engine.versions.current(name);
     let running = running(&*engine.versions, name, learning);
-    let mut progress = |step: rankwright_train::Progress<'_>| debug!(?step, "training");
+    let mut told = None;
+    let mut progress = |step: Progress<'_>| {
+        let part = match step {
+            Progress::Reading { .. } => 0,
+            Progress::Fitting { .. } => 1,
+            Progress::Embedding { .. } => 2,
+        };
+        if told.is_none_or(|(of, at): (_, Instant)| of != part || at.elapsed() >= PACE) {
+            told = Some((part, Instant::now()));
+            tell(name, step);
+        }
+    };
     let mut candidate = training.candidate(&*engine.clickthroughs, running?, &mut progress)?;
     let mut decision = decide(&learning.gate, &candidate);
     if decision.publish {
@@ -106,6 +119,14 @@ fn attempt<'a>(
         }
     }
     Ok(decided(name, learning, candidate, decision))
+}
+
+fn tell(model: &str, step: Progress<'_>) {
+    match step {
+        Progress::Reading { rankings } => info!(model, rankings, "reading click-throughs"),
+        Progress::Fitting { iteration, limit } => info!(model, iteration = iteration.id + 1, of = limit, "training"),
+        Progress::Embedding { done, of } => info!(model, items = done, of, "embedding items"),
+    }
 }
 
 /// Publishes, again and again while the store is away: once more does no harm.

@@ -16,7 +16,10 @@ fn the_sample_with_an_encoder_brings_it_to_all_that_compute_with_it() {
     let mut there = resolved().objects;
     there.insert((Kind::Secret, "encoders".to_owned()), Content::of_texts([("credentials", "c")]));
     let plan = plan(&service, &Resolved { objects: there, ..resolved() }, &defaults()).unwrap();
-    assert_eq!(plan.configuration.texts, Texts { features: true, inference: true, training: false });
+    assert_eq!(
+        plan.configuration.texts,
+        Texts { features: true, inference: true, training: vec!["default".to_owned()] }
+    );
     assert!(plan.warnings.is_empty(), "{:?}", plan.warnings);
     let spec = &plan.spec;
     let training = spec.training.as_ref().unwrap();

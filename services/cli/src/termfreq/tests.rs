@@ -95,7 +95,7 @@ fn terms_of_item_events_are_counted_once_for_each_event_that_has_them() {
     let place = Place::with(&shop());
     let told = run(&place.options("title", "en")).expect("succeeds");
     let expected = json!({
-        "docs": 2, "language": "en", "fields": ["title"], "avgdl": 3.0,
+        "docs": 2, "language": "en", "analysis": 2, "fields": ["title"], "avgdl": 3.0,
         "termfreq": {"blue": 1, "lace": 1, "red": 1, "shoe": 2},
     });
     assert_eq!(place.dictionary(), expected);
@@ -112,7 +112,7 @@ fn several_fields_make_one_document_and_lists_one_text() {
     let place = Place::with(&shop());
     run(&place.options(" tags,item.title,title", "english")).expect("succeeds");
     let expected = json!({
-        "docs": 2, "language": "en", "fields": ["tags", "title"], "avgdl": 3.0, // 4, 2 and 3 terms
+        "docs": 2, "language": "en", "analysis": 2, "fields": ["tags", "title"], "avgdl": 3.0, // 4, 2 and 3 terms
         "termfreq": {"blue": 1, "lace": 1, "red": 2, "shoe": 2, "soft": 1},
     });
     assert_eq!(place.dictionary(), expected);

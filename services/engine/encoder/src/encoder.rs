@@ -16,6 +16,7 @@ use hashbrown::HashMap;
 use memo::{Guard, Key, Memo, Seen};
 use sha2::Digest;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 use work::Workers;
 
@@ -41,6 +42,7 @@ pub struct Encoder {
     task: Task,
     dim: usize,
     digest: String,
+    failures: AtomicU64,
 }
 
 impl Encoder {
@@ -75,6 +77,7 @@ impl Encoder {
             dim,
             digest: digest.iter().map(|byte| format!("{byte:02x}")).collect(),
             settings,
+            failures: AtomicU64::new(0),
         })
     }
 
@@ -138,6 +141,11 @@ impl Encoder {
         self.memo.hits_and_misses()
     }
 
+    /// Calls that failed since the start, for other reasons than time.
+    pub fn failures(&self) -> u64 {
+        self.failures.load(Ordering::Relaxed)
+    }
+
     /// Batches that wait for a thread.
     pub fn waiting(&self) -> usize {
         self.workers.waiting()
@@ -157,6 +165,14 @@ impl Encoder {
         if task != self.task {
             return Err(EncodeError::WrongTask { model: self.task });
         }
+        let found = self.each_once(texts, by, full);
+        if matches!(found, Err(EncodeError::Failed { .. })) {
+            self.failures.fetch_add(1, Ordering::Relaxed);
+        }
+        found
+    }
+
+    fn each_once(&self, texts: &[Text<'_>], by: Option<Instant>, full: Full) -> Result<Vec<Vector>, EncodeError> {
         let mut first: HashMap<Key, usize> = HashMap::with_capacity(texts.len());
         let keys: Vec<Key> = texts.iter().map(|&text| memo::key(text)).collect();
         for (place, &key) in keys.iter().enumerate() {

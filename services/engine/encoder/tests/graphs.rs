@@ -7,7 +7,7 @@ mod given;
 mod graph;
 
 use graph::{Attribute, FLOAT, INT64, Made};
-use rankwright_encoder::{Encoder, FileNames, Files, ModelError, Pooling, Settings, Task};
+use rankwright_encoder::{EncodeError, Encoder, FileNames, Files, ModelError, Pooling, Settings, Task};
 use std::fs;
 
 /// Each word is a number.
@@ -110,6 +110,16 @@ fn a_text_is_cut_to_the_tokens_that_a_model_takes() {
     let Some(encoder) = of_tokens(Settings { max_tokens: Some(8), ..as_it_is() }, &[]) else { return };
     let long = format!("four {}", "one ".repeat(50));
     assert_eq!(embeddings(&encoder, &[&long, ""]), [[11.0 / 8.0, 23.0 / 8.0], [0.0, 0.0]]);
+}
+
+#[test]
+fn a_call_with_a_text_that_the_tokenizer_refuses_fails_and_is_counted() {
+    let strict = TOKENIZER.replace("\"unk_token\": \"three\"", "\"unk_token\": \"none\"");
+    let Some(encoder) = of_tokens(as_it_is(), &[("tokenizer.json", &strict)]) else { return };
+    assert_eq!((encoder.embed(&["one"], None).is_ok(), encoder.failures()), (true, 0));
+    let failed = encoder.embed(&["two", "five"], None);
+    assert!(matches!(failed, Err(EncodeError::Failed { .. })), "{failed:?}");
+    assert_eq!((encoder.embed(&["two"], None).is_ok(), encoder.failures()), (true, 1));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use crate::encode::Encoded;
 use crate::extractor::field::{Name, Sources};
+use crate::extractor::field_match::Bags;
 use compact_str::CompactString;
 use rankwright_event::{RankedItem, Ranking, Timestamp};
 use rankwright_state::{Entity, Fetched, FieldValue, Key, Scope, Slot, Stored, View, warm};
@@ -32,6 +33,8 @@ pub struct Candidates<'a> {
     fetched: &'a Fetched,
     /// What models made of its texts, as far as that was asked for.
     pub(crate) encoded: Option<&'a Encoded>,
+    /// Terms of its texts.
+    pub(crate) bags: Bags,
     /// Request fields by the plan's numbers for their names.
     context: Vec<Option<FieldValue>>,
     /// Fields sent with items, in order of items.
@@ -72,6 +75,7 @@ impl<'a> Candidates<'a> {
             ids,
             fetched,
             encoded: None,
+            bags: Bags::default(),
             context,
             own,
             own_start,

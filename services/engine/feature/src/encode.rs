@@ -6,9 +6,11 @@
 
 mod models;
 mod texts;
+mod zeros;
 
 pub(crate) use models::Models;
 pub use texts::{Encoded, Texts};
+pub use zeros::Zeros;
 
 use rankwright_config::TextModel;
 use rankwright_encoder::Encoder;

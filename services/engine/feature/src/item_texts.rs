@@ -2,58 +2,87 @@
 
 use crate::extractor::field_match::text;
 use crate::slot::Meaning;
-use rankwright_event::{Tenant, Timestamp};
-use rankwright_state::{Cell, Error, Key, Scope, Slot, Store, Stored, oldest};
+use rankwright_event::{ItemId, Tenant, Timestamp};
+use rankwright_state::{Cell, Entity, Error, Key, Scope, Slot, Store, Stored, oldest};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A text is cut behind so many bytes: models read a few hundred words.
 const LONGEST: usize = 32 << 10;
 
-/// Texts of the items of a state.
-#[derive(Debug, Default, PartialEq, Eq)]
+/// The items of a state that have a text. Their texts are read some at a time.
+#[derive(Debug)]
 pub struct ItemTexts {
-    /// By item id.
-    pub texts: BTreeMap<String, String>,
-    /// Items without a text.
+    slots: Vec<Slot>,
+    /// Older texts do not count.
+    since: Timestamp,
+    /// In the order of ids.
+    items: Vec<(ItemId, Tenant)>,
+    /// How many others there are.
     pub without: usize,
 }
 
-/// An item's text, and what decides which tenant's counts.
+/// Of an item: what decides which tenant's text counts, and from when the newest one is that says anything.
 struct Found {
     of: (Timestamp, Reverse<Tenant>),
-    parts: Vec<(Timestamp, String)>,
+    newest: Option<Timestamp>,
 }
 
 impl ItemTexts {
-    /// Reads the items of a state. An item's text is the values of these fields (without `item.`) in their order, with a space
-    /// between them; those that are no texts, or older than `ttl` at the newest event of any item, are left out. Of an item
-    /// that several tenants have, the newest text counts.
+    /// Looks for items whose text is in these fields (without `item.`). Texts that are older than `ttl` at the newest event of any item
+    /// do not count. Of an item that several tenants have, the newest text does.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn read(store: &dyn Store, fields: &[String], ttl: Duration) -> Result<Self, Error> {
+    pub async fn find(store: &dyn Store, fields: &[String], ttl: Duration) -> Result<Self, Error> {
         let wanted: Vec<_> = fields.iter().map(|field| Meaning::ItemField(field.clone()).fingerprint()).collect();
         let slots = store.slots(&wanted).await?;
-        let (mut items, mut newest) = (BTreeMap::<String, Found>::new(), Timestamp::MIN);
-        let mut show = |key: Key, entity: std::sync::Arc<rankwright_state::Entity>| {
+        let (mut found, mut newest) = (BTreeMap::<ItemId, Found>::new(), Timestamp::MIN);
+        let mut show = |key: Key, entity: Arc<Entity>| {
             let Scope::Item(item) = &key.scope else { return };
             newest = newest.max(entity.newest());
             let parts = parts(&slots, entity.values());
             let at = parts.iter().map(|(at, _)| *at).max().unwrap_or(Timestamp::MIN);
-            let found = Found { of: (at, Reverse(key.tenant.clone())), parts };
-            match items.get_mut(item.as_str()) {
-                None => drop(items.insert(item.as_str().to_owned(), found)),
-                Some(known) if known.of < found.of => *known = found,
+            let says = parts.iter().filter(|(_, text)| !text.trim().is_empty());
+            let of = Found { of: (at, Reverse(key.tenant.clone())), newest: says.map(|(at, _)| *at).max() };
+            match found.get_mut(item) {
+                None => drop(found.insert(item.clone(), of)),
+                Some(known) if known.of < of.of => *known = of,
                 Some(_) => {}
             }
         };
         store.each_item(&mut show).await?;
-        let (all, since) = (items.len(), oldest(newest, ttl));
-        let texts: BTreeMap<_, _> =
-            items.into_iter().filter_map(|(item, found)| Some((item, joined(&found.parts, since)?))).collect();
-        Ok(Self { without: all - texts.len(), texts })
+        let (all, since) = (found.len(), oldest(newest, ttl));
+        let with = found.into_iter().filter(|(_, of)| of.newest.is_some_and(|newest| newest >= since));
+        let items: Vec<_> = with.map(|(item, of)| (item, of.of.1.0)).collect();
+        Ok(Self { slots, since, without: all - items.len(), items })
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    /// Reads the texts of the items from `first` on, `count` at most. An item's text is the values of its fields in their order, with a
+    /// space between them. Items whose text has gone meanwhile are left out.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn read(&self, store: &dyn Store, first: usize, count: usize) -> Result<Vec<(ItemId, String)>, Error> {
+        let some: Vec<_> = self.items.iter().skip(first).take(count).collect();
+        let keys: Vec<_> = some.iter().map(|(item, tenant)| Key::new(tenant, Scope::Item(item.clone()))).collect();
+        let text = |(entity, (item, _)): (Option<Arc<Entity>>, &&(ItemId, Tenant))| {
+            let text = joined(&parts(&self.slots, entity?.values()), self.since)?;
+            Some((item.clone(), text))
+        };
+        Ok(store.read(&keys).await?.into_iter().zip(&some).filter_map(text).collect())
     }
 }
 
@@ -99,7 +128,8 @@ mod tests {
         )
     }
 
-    async fn read(events: &[String], ttl_days: u64) -> ItemTexts {
+    /// A state after these events, and its texts.
+    async fn found(events: &[String], ttl_days: u64) -> (MemoryStore, ItemTexts) {
         let config = Config::parse(CONFIG, "test").expect("a configuration").0;
         let store = MemoryStore::default();
         let plan = Plan::of(&config, &store, &crate::NoEncoders).await.expect("compiles");
@@ -111,11 +141,20 @@ mod tests {
         let (commit, _) = effects.take(lease.position.clone(), lease.position.clone());
         store.commit(&lease, commit).await.expect("commits");
         let (fields, _) = config.models["alike"].stored_fields();
-        ItemTexts::read(&store, fields, Duration::from_secs(ttl_days * 86_400)).await.expect("reads")
+        let ttl = Duration::from_secs(ttl_days * 86_400);
+        let texts = ItemTexts::find(&store, fields, ttl).await.expect("reads");
+        (store, texts)
     }
 
-    fn told(texts: &ItemTexts) -> Vec<(&str, &str)> {
-        texts.texts.iter().map(|(item, text)| (item.as_str(), text.as_str())).collect()
+    /// Its texts, and how many items have none.
+    async fn read(events: &[String], ttl_days: u64) -> (Vec<String>, usize) {
+        let (store, texts) = found(events, ttl_days).await;
+        (told(&texts, &store, 0, usize::MAX).await, texts.without)
+    }
+
+    async fn told(texts: &ItemTexts, store: &MemoryStore, first: usize, count: usize) -> Vec<String> {
+        let read = texts.read(store, first, count).await.expect("reads");
+        read.iter().map(|(item, text)| format!("{}: {text}", item.as_str())).collect()
     }
 
     const TITLE: &str = r#"{"name":"title","value":"red shoe"}"#;
@@ -129,17 +168,15 @@ mod tests {
             item("t", "two", 2, TAGS),
             item("t", "none", 2, r#"{"name":"title","value":"  "},{"name":"tags","value":5}"#),
         ];
-        let found = read(&events, 90).await;
-        assert_eq!(told(&found), [("one", "red shoe a b"), ("two", "a b")]);
-        assert_eq!(found.without, 1);
+        let (found, without) = read(&events, 90).await;
+        assert_eq!((found, without), (vec!["one: red shoe a b".to_owned(), "two: a b".to_owned()], 1));
     }
 
     #[tokio::test]
     async fn a_text_counts_as_long_as_it_is_configured() {
         let events = [item("t", "one", 1, TITLE), item("t", "one", 20, TAGS), item("t", "two", 1, TITLE)];
-        let found = read(&events, 10).await;
-        assert_eq!((told(&found), found.without), (vec![("one", "a b")], 1));
-        assert_eq!(told(&read(&events, 19).await).len(), 2);
+        assert_eq!(read(&events, 10).await, (vec!["one: a b".to_owned()], 1));
+        assert_eq!(read(&events, 19).await.0.len(), 2);
     }
 
     #[tokio::test]
@@ -150,8 +187,18 @@ mod tests {
             [item("c", "one", 2, blue), item("b", "one", 1, TITLE), item("a", "one", 1, TITLE)],
             [item("b", "one", 2, TITLE), item("a", "one", 2, blue), item("c", "one", 2, TITLE)],
         ] {
-            assert_eq!(told(&read(&events, 90).await), [("one", "blue")]);
+            assert_eq!(read(&events, 90).await.0, ["one: blue"]);
         }
+    }
+
+    #[tokio::test]
+    async fn texts_are_read_some_at_a_time() {
+        let events: Vec<_> = (0..5).map(|number| item("t", &format!("i{number}"), 1, TAGS)).collect();
+        let (store, texts) = found(&events, 90).await;
+        assert_eq!((texts.len(), texts.without), (5, 0));
+        assert_eq!(told(&texts, &store, 0, 2).await, ["i0: a b", "i1: a b"]);
+        assert_eq!(told(&texts, &store, 4, 2).await, ["i4: a b"]);
+        assert!(told(&texts, &MemoryStore::default(), 0, 5).await.is_empty(), "they have gone");
     }
 
     #[test]

@@ -25,6 +25,6 @@ pub use candidates::{Candidates, Purpose};
 pub use column::{Column, Tag};
 pub use coverage::Coverage;
 pub use effect::{ClosedInteraction, Effects, IMPRESSION};
-pub use encode::{Encode, Encoded, Encoders, NoEncoders, Texts};
+pub use encode::{Encode, Encoded, Encoders, NoEncoders, Texts, Zeros};
 pub use item_texts::ItemTexts;
 pub use plan::{Error, Plan, StoredAs, readers};

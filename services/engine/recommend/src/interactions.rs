@@ -4,7 +4,9 @@ use crate::matrix::{Full, Matrix, MatrixBuilder, Names};
 use crate::trending::{Trending, Weight, added};
 use compact_str::CompactString;
 use hashbrown::HashSet;
+use std::mem;
 use std::num::NonZero;
+use std::time::Duration;
 
 /// Interactions in any order: 24 bytes for each, and each id once.
 #[derive(Default)]
@@ -75,6 +77,18 @@ impl Interactions {
     /// Something happened at this time, in milliseconds, be it nothing to learn from: what is here may be older by now.
     pub fn saw(&mut self, at: i64) {
         self.newest = self.newest.max(at);
+    }
+
+    /// Forgets those older than this as of the newest time that was seen, and ids that only they had.
+    pub fn forget_older(&mut self, age: Duration) {
+        let first = self.newest.saturating_sub(i64::try_from(age.as_millis()).unwrap_or(i64::MAX));
+        self.all.retain(|one| one.at >= first);
+        let (users, items) = (mem::take(&mut self.users), mem::take(&mut self.items));
+        for one in &mut self.all {
+            let user = one.user.and_then(|user| self.users.number(users.name(user.get() - 1)));
+            one.user = user.and_then(|user| NonZero::new(user + 1));
+            one.item = self.items.number(items.name(one.item)).expect("there are no more items than before");
+        }
     }
 
     /// How many there are.
@@ -292,6 +306,19 @@ mod tests {
         assert_eq!(top(&all), Some(1.5));
         all.saw(40 * day);
         assert_eq!(top(&all), None, "all of it is older than a window");
+    }
+
+    #[test]
+    fn what_is_too_old_is_forgotten_with_its_ids() {
+        let mut all = collected(&CLICKS); // the newest is at 9
+        all.add(None, "e", 0, 3).expect("there is room");
+        all.forget_older(Duration::from_millis(5));
+        let kept = collected(&[("u", "c", 4), ("v", "d", 9), ("w", "a", 5), ("x", "b", 5)]);
+        let nothing = HeldOut::default();
+        assert_eq!((all.len(), all.visitors(), all.items()), (4, 4, 4));
+        assert_eq!(all.matrix(&nothing), kept.matrix(&nothing));
+        all.add(Some("u"), "e", 0, 9).expect("there is room");
+        assert_eq!((all.visitors(), all.items()), (4, 5));
     }
 
     #[test]

@@ -37,7 +37,7 @@ fn term_100_items(bencher: divan::Bencher<'_, '_>) {
 #[divan::bench]
 fn bm25_100_items(bencher: divan::Bencher<'_, '_>) {
     let (analyzer, stored) = stored();
-    let query = dictionary().query(&analyzer, QUERY);
+    let query = dictionary().query(&Bag::of(&analyzer, [QUERY]));
     let one = |bytes: &Vec<u8>| BagRef::new(bytes).map_or(0.0, |item| query.score_ref(item));
     bencher.bench_local(|| stored.iter().map(one).sum::<f64>());
 }
@@ -45,7 +45,7 @@ fn bm25_100_items(bencher: divan::Bencher<'_, '_>) {
 #[divan::bench]
 fn prepare_a_query(bencher: divan::Bencher<'_, '_>) {
     let (analyzer, dictionary) = (Analyzer::new(Language::English), dictionary());
-    bencher.bench_local(|| dictionary.query(&analyzer, QUERY));
+    bencher.bench_local(|| dictionary.query(&Bag::of(&analyzer, [QUERY])));
 }
 
 /// A dictionary of the titles.

@@ -5,7 +5,7 @@ mod read;
 
 pub use build::DictionaryBuilder;
 
-use crate::{Analyzer, Bag, Bm25Query, Language};
+use crate::{Bag, Bm25Query, Language};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -42,13 +42,28 @@ pub enum DictionaryError {
         /// What is wrong, with its place in the file where there is one.
         problem: String,
     },
+    /// Its terms are those of another version of this program, and most probably not those of texts.
+    #[error(
+        "{} has terms of analysis {found} of {language}, and texts get those of analysis {wanted}: \
+         run 'rankwright termfreq' again", path.display()
+    )]
+    Analysis {
+        /// The file.
+        path: PathBuf,
+        /// The language of both.
+        language: Language,
+        /// That of the dictionary.
+        found: u32,
+        /// That of this version.
+        wanted: u32,
+    },
 }
 
 impl Dictionary {
     /// Reads a dictionary: JSON, plain or compressed with gzip.
     ///
     /// # Errors
-    /// The file cannot be read, or is no dictionary.
+    /// The file cannot be read, is no dictionary, or has the terms of another version's analysis.
     pub fn open(path: &Path) -> Result<Self, DictionaryError> {
         read::file(path)
     }
@@ -93,9 +108,9 @@ impl Dictionary {
         bytes.fold(0xcbf2_9ce4_8422_2325, |digest, byte| (digest ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
     }
 
-    /// Prepares a query to score documents.
-    pub fn query(&self, analyzer: &Analyzer, query: &str) -> Bm25Query {
-        Bm25Query::new(&Bag::of(analyzer, [query]), self.documents, self.average, |id| u64::from(self.seen(id)))
+    /// Prepares the terms of a query, analysed by the rules of the same language, to score documents.
+    pub fn query(&self, query: &Bag) -> Bm25Query {
+        Bm25Query::new(query, self.documents, self.average, |id| u64::from(self.seen(id)))
     }
 
     /// How many documents have the term of this id.

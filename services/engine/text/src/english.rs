@@ -8,19 +8,29 @@ use std::borrow::Cow;
 const SHORT: usize = 2;
 
 /// The stem of a word, by a stemmer of the algorithm as it was published. There, step 2 has `abli` in place of `bli`, and no
-/// `logi`; no later step changes a word that ends in one of them.
+/// `logi`. Those are done here, and later steps by the stemmer; none of them changes a word in `log`.
 pub(crate) fn stem(stemmer: Stemmer, word: &str) -> Cow<'_, str> {
     if word.chars().nth(SHORT).is_none() {
         return Cow::Borrowed(word);
     }
-    let stem = stemmer.stem(word);
-    if let Some(start) = stem.strip_suffix("logi").filter(|start| has_syllable(start)) {
+    if let Some(start) = before(word, "log").filter(|start| has_syllable(start)) {
         return Cow::Owned(format!("{start}log"));
     }
-    if let Some(start) = stem.strip_suffix("bli").filter(|start| has_syllable(start)) {
+    if let Some(start) = before(word, "bl").filter(|start| has_syllable(start)) {
         return Cow::Owned(stemmer.stem(&format!("{start}ble")).into_owned());
     }
-    stem
+    stemmer.stem(word)
+}
+
+/// What stands before an ending and its `i`, in a word that step 1 leaves with them: `techno` for `technologies` and `log`.
+fn before<'w>(word: &'w str, ending: &str) -> Option<&'w str> {
+    let plural = word.strip_suffix("ies").and_then(|start| start.strip_suffix(ending));
+    let single = || {
+        let word = word.strip_suffix('s').unwrap_or(word);
+        let word = word.strip_suffix("ed").or_else(|| word.strip_suffix("ing")).unwrap_or(word);
+        word.strip_suffix(['i', 'y'])?.strip_suffix(ending)
+    };
+    plural.or_else(single)
 }
 
 /// Whether a consonant follows a vowel somewhere: Porter's measure is above 0.
@@ -53,7 +63,15 @@ mod tests {
             ("technological", "technolog"),
             ("psychologies", "psycholog"),
             ("apology", "apolog"),
+            ("apologies", "apolog"),
+            ("apologied", "apolog"),
+            ("technologie", "technologi"),
+            ("mythologie", "mythologi"),
+            ("technologial", "technologi"),
+            ("ontologys", "ontolog"),
             ("biology", "biologi"),
+            ("biologically", "biolog"),
+            ("sociablie", "sociabli"),
             ("assembly", "assembl"),
             ("possibly", "possibl"),
             ("incredibly", "incred"),

@@ -124,6 +124,15 @@ impl Language {
         self.rules().names
     }
 
+    /// Number of its analysis. To be raised where its texts give other terms than before: stored terms, dictionaries and models of
+    /// the previous number no longer count.
+    pub fn analysis(self) -> u32 {
+        match self {
+            Self::English | Self::Greek => 2,
+            _ => 1,
+        }
+    }
+
     /// Snowball's algorithm for its words.
     pub(crate) fn stemmer(self) -> Option<Algorithm> {
         self.rules().stemmer

@@ -55,10 +55,10 @@ fn a_query_scores_by_what_the_dictionary_knows() {
     assert_eq!((dictionary.language(), dictionary.documents(), dictionary.len()), (Language::English, 10, 2));
     let analyzer = Analyzer::new(dictionary.language());
     let document = Bag::of(&analyzer, ["the red shoes of leather, shoes"]); // red shoe leather shoe
-    let score = dictionary.query(&analyzer, "red shoe").score(&document);
+    let score = dictionary.query(&Bag::of(&analyzer, ["red shoe"])).score(&document);
     // ln(1 + 8.5 / 2.5) / 2.2 + ln(1 + 6.5 / 4.5) * 2 / 3.2
     assert!((score - 1.232_092_8).abs() < 1e-6, "{score}");
-    assert!(dictionary.query(&analyzer, "the").is_empty());
+    assert!(dictionary.query(&Bag::of(&analyzer, ["the"])).is_empty());
 }
 
 #[test]
@@ -107,6 +107,17 @@ fn what_is_no_dictionary_is_told_with_its_path_and_what_is_wrong() {
     assert!(refused(b"\xff\xfe").contains("line 1 column 1"));
     let whole = gzip(SMALL.as_bytes());
     assert!(refused(&whole[..whole.len() - 9]).contains("it is damaged or was cut short"));
+}
+
+#[test]
+fn terms_of_another_analysis_are_refused_and_those_of_upstream_are_not() {
+    let numbered = |number: &str| SMALL.replacen("10,", &format!("10,\"analysis\":{number},"), 1);
+    assert_eq!(open(&numbered("2")), open(SMALL), "upstream's have no number");
+    for number in ["1", "3"] {
+        let told = refused(numbered(number).as_bytes());
+        let expected = format!("has terms of analysis {number} of en, and texts get those of analysis 2: ");
+        assert!(told.contains(&expected) && told.ends_with("run 'rankwright termfreq' again"), "{told}");
+    }
 }
 
 #[test]

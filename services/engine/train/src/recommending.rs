@@ -16,13 +16,14 @@ use rankwright_model::{Kind, Metadata, Recommender, TrainedOn, Version};
 use rankwright_recommend::{Build, HeldOut, Interactions, Similar, Weight, als};
 use std::collections::{BTreeMap, HashSet};
 use std::ops::ControlFlow;
+use std::time::Duration;
 
 /// Number of recommendations that are looked at.
 const LOOKED_AT: usize = 10;
 /// Held-out visitors from which on a share says something: one visitor is at most a hundredth.
 const ENOUGH: usize = 100;
 /// The most interactions that are learned from: 2.4 GB of them.
-const MOST: usize = 100_000_000;
+pub(crate) const MOST: usize = 100_000_000;
 /// Below this number of visitors the last item of every second one is held out, else of every tenth.
 const FEW_VISITORS: usize = 5_000;
 
@@ -32,6 +33,8 @@ pub(crate) struct Recommending<'a> {
     pub(crate) learning: &'a Learning,
     pub(crate) by: &'a dyn Fit,
     pub(crate) now: Timestamp,
+    /// Interactions that there is memory for: [`MOST`], but for tests.
+    pub(crate) most: usize,
 }
 
 /// How a type of recommender learns.
@@ -42,6 +45,11 @@ pub(crate) trait Fit {
     /// Types of interaction that it learns from, by the numbers that [`Interactions`] has for them; `None` where it learns from
     /// something else, and interactions of all types measure it.
     fn interactions(&self) -> Option<Vec<&str>>;
+
+    /// Age from which on interactions say nothing; `None` where all are learned from.
+    fn window(&self) -> Option<Duration> {
+        None
+    }
 
     /// Whether an interaction without a visitor says nothing.
     fn needs_visitors(&self) -> bool;
@@ -119,6 +127,10 @@ impl Fit for Trending {
 
     fn interactions(&self) -> Option<Vec<&str>> {
         Some(self.weights.iter().map(|part| part.interaction.as_str()).collect())
+    }
+
+    fn window(&self) -> Option<Duration> {
+        self.weights.iter().map(|part| part.window).max()
     }
 
     fn needs_visitors(&self) -> bool {
@@ -248,11 +260,15 @@ impl Recommending<'_> {
                 }
                 reading.interactions += usize::from(all.len() > before);
             }
-            if all.len() > MOST && kinds.is_none() {
+            if all.len() <= self.most {
+                return Ok(ControlFlow::Continue(()));
+            }
+            if kinds.is_none() {
                 return Ok(ControlFlow::Break(())); // there is enough to measure by
             }
-            if all.len() > MOST {
-                return Err(Error::TooManyInteractions { model: self.name.to_owned(), most: MOST });
+            self.by.window().into_iter().for_each(|window| all.forget_older(window));
+            if all.len() > self.most / 10 * 9 {
+                return Err(Error::TooManyInteractions { model: self.name.to_owned(), most: self.most }); // or soon would
             }
             Ok(ControlFlow::Continue(()))
         })?;
@@ -275,7 +291,7 @@ impl Recommending<'_> {
             }
             (0, _) => Error::Empty { model: model() },
             (rankings, 0) => Error::NoneSelected { model: model(), rankings },
-            _ if all.is_empty() => {
+            _ if reading.interactions == 0 => {
                 Error::NoInteractions { model: model(), records: read, interactions: interactions() }
             }
             _ if self.by.needs_visitors() && all.visitors() == 0 => Error::NoVisitors { model: model() },

@@ -3,7 +3,7 @@
 use crate::booster::Iteration;
 use crate::error::Error;
 use crate::quality::{Candidate, Running};
-use crate::recommending::Recommending;
+use crate::recommending::{MOST, Recommending};
 use crate::report::Trained;
 use crate::semantic::{Embed, Embedding, no_embeddings};
 use crate::trees::Trees;
@@ -137,14 +137,15 @@ impl Training<'_> {
                 Trees { name, config, columns, served, share: 1.0, now }.candidate(store, running, progress)
             }
             Model::Als(by) => {
-                Recommending { name, learning: &by.learning, by, now }.candidate(store, running, progress)
+                Recommending { name, learning: &by.learning, by, now, most: MOST }.candidate(store, running, progress)
             }
             Model::Trending(by) => {
-                Recommending { name, learning: &by.learning, by, now }.candidate(store, running, progress)
+                Recommending { name, learning: &by.learning, by, now, most: MOST }.candidate(store, running, progress)
             }
             Model::Semantic(config) => {
                 let by = &Embedding { config, embed };
-                Recommending { name, learning: &config.learning, by, now }.candidate(store, running, progress)
+                Recommending { name, learning: &config.learning, by, now, most: MOST }
+                    .candidate(store, running, progress)
             }
             Model::Shuffle { .. } | Model::Noop => {
                 Err(Error::NothingToTrain { model: name.to_owned(), kind: self.model.type_name() })

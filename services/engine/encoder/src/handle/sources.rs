@@ -2,6 +2,7 @@
 
 use super::files::{OPTIONAL, told};
 use super::{FileNames, Files, FilesError, Handle};
+use rankwright_scratch::Scratch;
 use std::env;
 use std::fs;
 use std::io::{self, BufWriter, Write};
@@ -37,6 +38,9 @@ pub struct Object {
 
 /// What is said of a model that is not here, where nothing is fetched.
 const UNABLE: &str = "; this program cannot fetch models";
+
+/// How folders are called in which models arrive.
+const NEW: &str = ".new-";
 
 /// Where to look for models.
 pub struct Sources<'a> {
@@ -117,11 +121,13 @@ impl<'a> Sources<'a> {
         let parent = kept.parent().unwrap_or(&self.cache);
         let io = |source| FilesError::Io { path: parent.to_owned(), source };
         fs::create_dir_all(parent).map_err(io)?;
-        let new = tempfile::Builder::new().prefix(".new-").tempdir_in(parent).map_err(io)?;
-        fill(new.path())?;
-        Files::of(new.path(), names)?.check()?;
-        match fs::rename(new.path(), kept) {
-            Ok(()) => drop(new.keep()),
+        let scratch = Scratch::within(parent, NEW).map_err(io)?;
+        let new = scratch.path().join("model");
+        fs::create_dir(&new).map_err(io)?;
+        fill(&new)?;
+        Files::of(&new, names)?.check()?;
+        match fs::rename(&new, kept) {
+            Ok(()) => {}
             Err(_) if kept.is_dir() => {} // another process was faster
             Err(source) => return Err(FilesError::Io { path: kept.to_owned(), source }),
         }

@@ -8,6 +8,8 @@ mod embeddings;
 mod pairs;
 mod terms;
 
+pub(crate) use terms::Bags;
+
 use super::compiler::{Compile, Compiled, Compiler};
 use super::field::FieldReader;
 use super::same;

@@ -5,6 +5,7 @@ use parking_lot::Mutex;
 use rankwright_config::TextModel;
 use rankwright_encoder::{EncodeError, Task};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 /// A text's embedding is how many a's and b's it has; a pair's score is how long both are together. It refuses texts with an
@@ -14,6 +15,8 @@ pub(crate) struct Letters {
     digest: String,
     /// What it was asked to compute.
     pub(crate) asked: Mutex<Vec<String>>,
+    /// Whether it fails for now.
+    pub(crate) broken: AtomicBool,
 }
 
 /// Opens one model under the handle `a/letters`, another one under any other.
@@ -21,7 +24,11 @@ pub(crate) struct Alphabet(pub(crate) Arc<Letters>);
 
 impl Letters {
     pub(crate) fn of(task: Task) -> Alphabet {
-        Alphabet(Arc::new(Self { task, digest: "letters".to_owned(), asked: Mutex::default() }))
+        Alphabet(Arc::new(Self::named("letters", task)))
+    }
+
+    fn named(digest: &str, task: Task) -> Self {
+        Self { task, digest: digest.to_owned(), asked: Mutex::default(), broken: AtomicBool::default() }
     }
 
     /// Fails after a deadline, and for what it refuses.
@@ -29,7 +36,7 @@ impl Letters {
         if by.is_some_and(|by| Instant::now() >= by) {
             return Err(EncodeError::OutOfTime);
         }
-        if text.contains('!') {
+        if text.contains('!') || self.broken.load(Ordering::Relaxed) {
             return Err(EncodeError::Failed { cause: text });
         }
         self.asked.lock().push(text);
@@ -41,7 +48,7 @@ impl Encoders for Alphabet {
     fn open(&self, model: &TextModel) -> Result<Arc<dyn Encode>, String> {
         Ok(match model.handle.as_str() {
             "a/letters" => self.0.clone(),
-            other => Arc::new(Letters { task: self.0.task, digest: other.to_owned(), asked: Mutex::default() }),
+            other => Arc::new(Letters::named(other, self.0.task)),
         })
     }
 }

@@ -2,9 +2,8 @@
 
 use super::report::Fact;
 use rankwright_config::Config;
-use rankwright_config::feature::{Feature, Kind, MatchMethod};
 use rankwright_event::{Event, Ranking};
-use rankwright_feature::{ClosedInteraction, NoEncoders, Plan};
+use rankwright_feature::{ClosedInteraction, Plan, Zeros};
 use rankwright_state::{Fingerprint, Foreseen, MemoryStore, Slot, Store, Usage};
 use serde_json::json;
 use std::sync::Arc;
@@ -54,26 +53,14 @@ pub(super) struct Memory {
     plan: Result<Plan, String>,
     slots: Vec<(Fingerprint, Slot)>,
     foreseen: Foreseen,
-    /// Features that were left out, as what they store is computed by a model.
-    left_out: Vec<String>,
 }
 
 impl Memory {
     pub(super) async fn of(config: &Config) -> Self {
-        let by_model = |feature: &Feature| match &feature.kind {
-            Kind::FieldMatch(of) => matches!(
-                of.method,
-                MatchMethod::BiEncoder { model: Some(_), .. } | MatchMethod::CrossEncoder { model: Some(_), .. }
-            ),
-            _ => false,
-        };
-        let (left_out, features): (Vec<Feature>, Vec<Feature>) = config.features.iter().cloned().partition(by_model);
         let store = MemoryStore::default();
-        let without = Config { features, ..config.clone() };
-        let plan = Plan::of(&without, &store, &NoEncoders).await.map_err(|error| reasons(&error));
+        let plan = Plan::of(config, &store, &Zeros::of(config)).await.map_err(|error| reasons(&error));
         let slots = store.known_slots().await.unwrap_or_default();
-        let left_out = left_out.into_iter().map(|feature| feature.name).collect();
-        Self { plan, slots, foreseen: Foreseen::default(), left_out }
+        Self { plan, slots, foreseen: Foreseen::default() }
     }
 
     pub(super) fn see(&mut self, event: &Event) {
@@ -101,11 +88,8 @@ impl Memory {
             return Fact { message: format!("cannot be told: {reason}"), ..none() };
         }
         let Some((usage, _)) = self.usage() else { return none() };
-        let mut message = format!("about {} for values of features, in {} keys", size(usage.bytes()), usage.keys);
-        if !self.left_out.is_empty() {
-            message += &format!(", and what a model computes for {}", self.left_out.join(", "));
-        }
-        let details = json!({ "bytes": usage.bytes(), "keys": usage.keys, "sampledKeys": usage.sampled, "leftOut": self.left_out });
+        let message = format!("about {} for values of features, in {} keys", size(usage.bytes()), usage.keys);
+        let details = json!({ "bytes": usage.bytes(), "keys": usage.keys, "sampledKeys": usage.sampled });
         Fact { name: NAME, warning: false, message, details }
     }
 }

@@ -122,7 +122,7 @@ impl DictionaryBuilder {
         self.missed
     }
 
-    /// Writes the dictionary in upstream's form: JSON, a term a line, in the order of their bytes.
+    /// Writes the dictionary in upstream's form: JSON, a term a line, in the order of their bytes. The number of the analysis is ours.
     ///
     /// # Errors
     /// As of the writer.
@@ -130,7 +130,8 @@ impl DictionaryBuilder {
         let mut terms: Vec<_> = self.terms.iter().map(|(term, counted)| (&**term, counted.documents)).collect();
         terms.sort_unstable();
         let (documents, language) = (self.documents, self.analyzer.language());
-        write!(to, "{{\n  \"docs\": {documents},\n  \"language\": \"{language}\",\n  \"fields\": ")?;
+        write!(to, "{{\n  \"docs\": {documents},\n  \"language\": \"{language}\",\n")?;
+        write!(to, "  \"analysis\": {},\n  \"fields\": ", language.analysis())?;
         serde_json::to_writer(&mut to, fields)?;
         write!(to, ",\n  \"termfreq\": {{")?;
         for (number, (term, documents)) in terms.into_iter().enumerate() {
@@ -186,7 +187,7 @@ mod tests {
         builder.add(title(&["blue shoe"]));
         builder.add(title(&["the red", "hats"]));
         let expected = json!({
-            "docs": 3, "language": "en", "fields": ["title"], "avgdl": 8.0 / 3.0,
+            "docs": 3, "language": "en", "analysis": 2, "fields": ["title"], "avgdl": 8.0 / 3.0,
             "termfreq": {"blue": 1, "hat": 1, "lace": 1, "red": 2, "shoe": 2},
         });
         assert_eq!(written(&builder), expected);
@@ -238,8 +239,8 @@ mod tests {
         builder.add(title(&["b a c"]));
         let mut bytes = Vec::new();
         builder.write(&["title".to_owned(), "a\"b".to_owned()], &mut bytes).expect("memory takes all");
-        let expected = "{\n  \"docs\": 1,\n  \"language\": \"generic\",\n  \"fields\": [\"title\",\"a\\\"b\"],\n  \
-                        \"termfreq\": {\n    \"a\": 1,\n    \"b\": 1,\n    \"c\": 1\n  },\n  \"avgdl\": 3.0\n}\n";
+        let expected = "{\n  \"docs\": 1,\n  \"language\": \"generic\",\n  \"analysis\": 1,\n  \
+                        \"fields\": [\"title\",\"a\\\"b\"],\n  \"termfreq\": {\n    \"a\": 1,\n    \"b\": 1,\n    \"c\": 1\n  },\n  \"avgdl\": 3.0\n}\n";
         assert_eq!(String::from_utf8_lossy(&bytes), expected);
     }
 }

@@ -23,20 +23,30 @@ pub(super) fn file(path: &Path) -> Result<Dictionary, DictionaryError> {
     let is_gzip = file.fill_buf().map_err(unreadable)?.starts_with(&GZIP);
     let read =
         if is_gzip { dictionary(BufReader::with_capacity(ROOM, MultiGzDecoder::new(file))) } else { dictionary(file) };
-    read.map_err(|error| match error.is_io() {
+    let (dictionary, analysis) = read.map_err(|error| match error.is_io() {
         true if is_gzip => invalid(format!("it is damaged or was cut short ({error})")),
         true => unreadable(error.into()),
         false if error.is_eof() => invalid(format!("it is empty or was cut short ({error})")),
         false => invalid(error.to_string()),
-    })
+    })?;
+    let (language, wanted) = (dictionary.language, dictionary.language.analysis());
+    match analysis {
+        Some(found) if found != wanted => {
+            Err(DictionaryError::Analysis { path: path.to_owned(), language, found, wanted })
+        }
+        _ => Ok(dictionary), // upstream's files have no number
+    }
 }
 
-fn dictionary(from: impl Read) -> serde_json::Result<Dictionary> {
+fn dictionary(from: impl Read) -> serde_json::Result<Numbered> {
     let mut json = serde_json::Deserializer::from_reader(from);
     let dictionary = json.deserialize_map(Whole)?;
     json.end()?;
     Ok(dictionary)
 }
+
+/// A dictionary, with the number of the analysis that its terms come from.
+type Numbered = (Dictionary, Option<u32>);
 
 /// The file's object.
 struct Whole;
@@ -48,19 +58,20 @@ struct Terms;
 struct Term;
 
 impl<'de> Visitor<'de> for Whole {
-    type Value = Dictionary;
+    type Value = Numbered;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object with docs, language, fields, termfreq and avgdl")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Dictionary, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Numbered, A::Error> {
         let (mut documents, mut language, mut fields, mut seen, mut average) = (None, None, None, None, None);
-        let mut keys = HashSet::new();
+        let (mut analysis, mut keys) = (None, HashSet::new());
         while let Some(key) = map.next_key::<String>()? {
             match key.as_str() {
                 "docs" => documents = Some(map.next_value::<u64>()?),
                 "language" => language = Some(map.next_value::<String>()?),
+                "analysis" => analysis = Some(map.next_value::<u32>()?),
                 "fields" => fields = Some(map.next_value::<Vec<String>>()?),
                 "termfreq" => seen = Some(map.next_value_seed(Terms)?),
                 "avgdl" => average = Some(map.next_value::<f64>()?),
@@ -86,7 +97,7 @@ impl<'de> Visitor<'de> for Whole {
         if !(average.is_finite() && average > 0.0) {
             return Err(A::Error::custom(format_args!("`avgdl` is {average}; it has to be above 0")));
         }
-        Ok(Dictionary { language, fields, documents, average, seen })
+        Ok((Dictionary { language, fields, documents, average, seen }, analysis))
     }
 }
 

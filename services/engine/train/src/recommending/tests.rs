@@ -1,5 +1,5 @@
 #![allow(clippy::unwrap_used)]
-use super::slow;
+use super::{Recommending, slow};
 use crate::testing::store;
 use crate::{Error, Reason, Running, Training, decide};
 use rankwright_clickthrough::{Click, Clickthrough, Kind as RecordKind, Rows};
@@ -130,6 +130,25 @@ fn what_is_in_demand_grows_old_by_events_of_other_types() {
     let impression =
         Clickthrough { kind: RecordKind::Ranking, interactions: Vec::new(), ..clicks(None, &[9], 90).remove(0) };
     assert_eq!(recommended([later, vec![impression]].concat()), Vec::<String>::new(), "a ranking is an event as well");
+}
+
+#[test]
+fn there_may_be_more_interactions_than_memory_has_room_for_where_old_ones_do_not_count() {
+    let learned = |text: &str, a_day: usize| {
+        let model = model(text);
+        let (Model::Trending(by), Some(learning)) = (&model, model.learning()) else { panic!("{text}") };
+        let records: Vec<_> = (0..20).flat_map(|day| clicks(Some(day), &vec![day; a_day], day as i64)).collect();
+        let now = Timestamp::from_millis(1_000 * DAY);
+        let training = Recommending { name: "m", learning, by, now, most: 20 };
+        let candidate = training.candidate(&store(&[], records), None, &mut |_| ())?;
+        let recommender = Recommender::load(&candidate.trained.version).unwrap();
+        let found = recommender.recommend(&[], &HashSet::new(), 9).unwrap();
+        Ok::<_, Error>(found.into_iter().map(|(item, score)| format!("{item} {score}")).collect::<Vec<_>>())
+    };
+    let of_days = "{type: trending, weights: [{interaction: click, window: 1d}, {interaction: click, window: 2d}]}";
+    assert_eq!(learned(of_days, 2).unwrap(), ["i19 4", "i18 3", "i17 1"]);
+    let refused = learned(of_days, 5).unwrap_err().to_string();
+    assert!(refused.contains("more than 20 interactions"), "{refused}");
 }
 
 #[test]

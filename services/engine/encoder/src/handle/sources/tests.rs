@@ -157,6 +157,18 @@ fn what_came_in_part_leaves_nothing_behind() {
 }
 
 #[test]
+fn what_a_killed_fetch_left_goes_with_the_next_one() {
+    let folder = tempfile::tempdir().expect("a folder is made");
+    let (model, files) = (folder.path().join("cache/fetched/s3/shop/_rank%2f"), ["lock", "model/model.onnx"]);
+    put(&model.join(".new-left"), &files);
+    let elsewhere = Elsewhere::with(&[("s3://shop/rank/model.onnx", "m"), ("s3://shop/rank/tokenizer.json", "{}")]);
+    let found = locate(&sources(folder.path(), false, Some(&elsewhere)), "s3://shop/rank/").expect("it is fetched");
+    assert_eq!(found.folder.parent(), Some(model.as_path()));
+    let left: Vec<_> = fs::read_dir(&model).expect("is there").flatten().map(|entry| entry.path()).collect();
+    assert_eq!(left, [found.folder]);
+}
+
+#[test]
 fn a_bucket_without_a_graph_is_reported_with_its_content() {
     let folder = tempfile::tempdir().expect("a folder is made");
     let elsewhere = Elsewhere::with(&[("s3://b/x/tokenizer.json", "{}")]);

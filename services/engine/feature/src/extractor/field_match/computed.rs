@@ -12,6 +12,7 @@ use rankwright_config::Config;
 use rankwright_encoder::Task;
 use rankwright_event::Value;
 use rankwright_state::MemoryStore;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 const NAN: f32 = f32::NAN;
@@ -106,6 +107,18 @@ fn a_text_that_a_model_refuses_is_missing_alone_and_forgets_what_was_stored() {
     let shop = shop.sent("j", "query", "!").sent("j", "title", "a");
     assert_rows(&shop.rows(["i", "j", "k"]), [[NAN], [NAN], [1.0]]);
     assert_rows(&shop.at(2).item("k", [("title", 7.0.into())]).rows(["k"]), [[NAN]]);
+}
+
+#[test]
+fn what_a_model_failed_at_when_the_event_came_in_is_computed_with_rankings() {
+    let model = Letters::of(Task::Embed);
+    let broken = |is: bool| model.0.broken.store(is, Ordering::Relaxed);
+    broken(true);
+    let shop = shop(&bi(""), &model).item("i", [("title", "ab".into())]).asked("query", "a");
+    assert_rows(&shop.rows(["i"]), [[NAN]]);
+    broken(false);
+    assert_rows(&shop.rows(["i"]), [[HALF]]);
+    assert_eq!(asked(&model), ["a", "ab"]);
 }
 
 #[test]

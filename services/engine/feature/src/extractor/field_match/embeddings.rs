@@ -61,18 +61,19 @@ fn held(feature: &FieldMatch, models: &crate::encode::Models) -> File {
     models.file(path, *dim)
 }
 
-/// What is stored of an item's field: its embedding, unless the file has that. A value that is no text, or that the model
-/// refuses, takes its place.
+/// What is stored of an item's field: its embedding, unless the file has that. A value that is no text takes its place, and a text that
+/// the model failed at, which is computed with rankings then.
 fn derived(field: &str, model: Arc<dyn Encode>, items: File) -> Derived {
     let unless = items.as_ref().map(|items| format!(" unless in {:016x}", items.digest)).unwrap_or_default();
     let how = format!("embedding by {}{unless}", model.digest());
     let derive = move |item: &rankwright_event::ItemId, value: &rankwright_event::Value| {
-        let embedding = || {
-            let value = FieldValue::from(value);
-            let text = text(&value).filter(|_| known(&items, item.as_str()).is_none())?;
-            model.embed(&[&text], None).ok()?.pop()
-        };
-        Some(embedding().map_or(FieldValue::Bool(false), |vector| FieldValue::Bytes(packed::pack(&vector).into())))
+        let value = FieldValue::from(value);
+        let wanted = text(&value).filter(|_| known(&items, item.as_str()).is_none());
+        Some(match wanted.map(|text| model.embed(&[&text], None)) {
+            None => FieldValue::Bool(false),
+            Some(Ok(vectors)) => FieldValue::Bytes(packed::pack(vectors.first()?).into()),
+            Some(Err(_)) => value,
+        })
     };
     Derived { field: field.to_owned(), how, derive: Arc::new(derive) }
 }
@@ -140,7 +141,7 @@ impl Embeddings {
 }
 
 impl Computed {
-    /// The text of an item of which nothing is stored: it came with the request, or is the item's id.
+    /// The text of an item whose embedding is not stored: it came with the request, the model failed at it, or it is the item's id.
     fn text<'c>(&self, id: &'c str, value: Option<&'c FieldValue>) -> Option<Cow<'c, str>> {
         match value {
             None => self.is_id.then_some(Cow::Borrowed(id)),

@@ -3,6 +3,10 @@
 //! An item's text is analysed once, when its event comes in, and its terms lie with the item in few bytes. The ranking's
 //! is analysed once a request. Methods that need the same terms of a field share them.
 
+mod bags;
+
+pub(crate) use bags::Bags;
+
 use super::{texts, with_queries};
 use crate::caches;
 use crate::candidates::Candidates;
@@ -15,18 +19,10 @@ use compact_str::CompactString;
 use rankwright_config::feature::{FieldMatch, MatchMethod};
 use rankwright_event::Value;
 use rankwright_state::FieldValue;
-use rankwright_text::{Analyzer, Bag, BagRef, Bm25Query, Dictionary, Language};
+use rankwright_text::{Analyzer, Bag, BagRef, Bm25Query, Dictionary};
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// To be raised for a language whose texts are analysed differently: what is stored by then, and models of it, no longer
-/// count.
-fn version(language: Language) -> u32 {
-    match language {
-        Language::English | Language::Greek => 2,
-        _ => 1,
-    }
-}
 
 /// Intersection over union of the distinct terms or n-grams of both texts; by BM25, how much the query's terms weigh in
 /// the item's text. 0 where a text has no terms, missing where there is no text.
@@ -50,7 +46,7 @@ struct Analysis {
 
 /// A query, ready to be compared with many items.
 enum Query {
-    Bag(Bag),
+    Bag(Rc<Bag>),
     Bm25(Bm25Query),
 }
 
@@ -69,7 +65,7 @@ impl Analysis {
     /// Part of what stored values and columns mean: it stays the same in every version.
     fn words(&self) -> String {
         let language = self.analyzer.language();
-        let version = version(language);
+        let version = language.analysis();
         match self.grams {
             None => format!("terms in {language}, analysis {version}"),
             Some(n) => format!("{n}-grams in {language}, analysis {version}"),
@@ -142,11 +138,11 @@ fn open(path: &str, analysis: &Analysis, feature: &str) -> Result<Arc<Dictionary
 }
 
 impl Terms {
-    fn query(&self, value: &FieldValue) -> Option<Query> {
-        let texts = texts(value)?;
+    fn query(&self, bags: &Bags, value: &FieldValue) -> Option<Query> {
+        let bag = bags.of(value, &self.analysis)?;
         Some(match &self.dictionary {
-            None => Query::Bag(self.analysis.bag(texts.iter().map(CompactString::as_str))),
-            Some(dictionary) => Query::Bm25(dictionary.query(&self.analysis.analyzer, &texts.join(" "))),
+            None => Query::Bag(bag),
+            Some(dictionary) => Query::Bm25(dictionary.query(&bag)),
         })
     }
 
@@ -181,7 +177,7 @@ impl Extractor for Terms {
         with_queries(
             &self.query,
             candidates,
-            |asked| self.query(asked),
+            |asked| self.query(&candidates.bags, asked),
             |item, query| {
                 let id = candidates.ranking.items[item].id.as_str();
                 let score = query.and_then(|query| self.score(query, values[item], id));

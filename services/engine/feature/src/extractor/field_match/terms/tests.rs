@@ -1,5 +1,6 @@
 #![allow(clippy::unwrap_used)]
 
+use super::bags::ANALYSED;
 use super::*;
 use crate::encode::NoEncoders;
 use crate::testing::{Shop, assert_rows, ready, told};
@@ -7,6 +8,7 @@ use crate::{Plan, readers};
 use rankwright_config::Config;
 use rankwright_config::feature::{self, Feature};
 use rankwright_state::MemoryStore;
+use rankwright_text::Language;
 
 const DICTIONARY: &str = "samples/termfreq.json";
 const PAGE: &str = include_str!("../../../../../../../docs/features.md");
@@ -258,6 +260,25 @@ fn strange_texts_are_analysed_like_others() {
     assert_rows(&shop.rows(["a"]), [[1.0 / 3.0]]);
 }
 
+#[test]
+fn features_of_one_analysis_share_the_terms_of_the_query() {
+    let bm25 = format!("bm25, language: en, termFreq: {DICTIONARY}");
+    let methods = ["term, language: en", &bm25, "ngram, language: en, n: 3", "ngram, language: en, n: 2"];
+    let named =
+        methods.iter().enumerate().map(|(place, method)| definition(&format!("f{place}"), &format!("type: {method}")));
+    let shop = Shop::with(&named.collect::<Vec<_>>().iter().map(String::as_str).collect::<Vec<_>>());
+    let shop = shop.item("a", [("title", "red shoes".into())]).item("b", [("title", "red hats".into())]);
+    let analysed = |shop: &Shop| {
+        ANALYSED.set(0);
+        let rows = shop.rows(["a", "b"]);
+        assert!(rows.iter().flatten().all(|value| *value > 0.0), "{rows:?}");
+        ANALYSED.get()
+    };
+    let shop = shop.asked("query", "red shoe");
+    assert_eq!(analysed(&shop), 3, "terms, and grams of two lengths");
+    assert_eq!(analysed(&shop.sent("b", "query", "red hat")), 6, "an item of its own query");
+}
+
 /// What is stored by then would no longer be what a request has: the number says so.
 #[test]
 fn a_changed_analysis_needs_a_new_number() {
@@ -273,7 +294,7 @@ fn a_changed_analysis_needs_a_new_number() {
     let digest = bytes
         .iter()
         .fold(0xcbf2_9ce4_8422_2325_u64, |digest, byte| (digest ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));
-    let versions = [Language::Greek, Language::English].map(version);
+    let versions = [Language::Greek, Language::English].map(Language::analysis);
     assert_eq!(
         (versions, digest),
         ([2, 2], 3_452_412_655_651_641_807),
