@@ -48,6 +48,24 @@ pub fn lines(events: &[Value]) -> String {
     events.iter().map(|event| format!("{event}\n")).collect()
 }
 
+/// An event as a tracker of Snowplow sends it and Enrich hands it on.
+///
+/// # Panics
+/// When the event has no kind.
+pub fn tracked(event: &Value) -> Value {
+    let kind = event["event"].as_str().expect("an event has a kind");
+    let inner = json!({"schema": format!("iglu:com.rankwright/{kind}/jsonschema/1-0-0"), "data": event});
+    json!({"schema": "iglu:com.snowplowanalytics.snowplow/unstruct_event/jsonschema/1-0-0", "data": inner})
+}
+
+/// An enriched event of Snowplow: a line of 131 columns, with what was tracked if it is not null.
+pub fn columns(kind: &str, tracked: &Value) -> String {
+    let tracked = if tracked.is_null() { String::new() } else { tracked.to_string() };
+    let mut columns = vec![""; 131];
+    (columns[0], columns[1], columns[5], columns[58], columns[130]) = ("shop", "web", kind, &tracked, "2021-11-14");
+    columns.join("\t") + "\n"
+}
+
 /// A configuration for [`cheap_wins`]: a model `m` over file state in the folder where the service runs.
 pub const DURABLE: &str = r"
 state: {type: file, path: ./data}

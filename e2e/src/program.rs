@@ -105,6 +105,27 @@ pub fn command<A: AsRef<std::ffi::OsStr>>(arguments: &[A]) -> Command {
     command
 }
 
+/// The same, where no file may grow beyond so many KiB, as on a full disk.
+pub fn limited<A: AsRef<std::ffi::OsStr>>(most: u32, arguments: &[A]) -> Command {
+    let mut command = clean(Command::new("bash"));
+    command.args(["-c", &format!(r#"trap '' XFSZ; ulimit -f {most}; exec "$0" "$@""#)]).arg(path()).args(arguments);
+    command
+}
+
+/// A shell that runs a command as a message proposes it, where `rankwright` is the program.
+///
+/// # Panics
+/// When the program's name is another one.
+pub fn shell(line: &str) -> Command {
+    let program = path();
+    assert!(program.ends_with("rankwright"), "{} has another name", program.display());
+    let mut command = clean(Command::new("bash"));
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let folders = program.parent().map(Path::to_owned).into_iter().chain(std::env::split_paths(&folders));
+    command.args(["-c", line]).env("PATH", std::env::join_paths(folders).expect("folders without colons"));
+    command
+}
+
 /// A command without the caller's settings and input.
 pub fn clean(mut command: Command) -> Command {
     command.stdin(Stdio::null());

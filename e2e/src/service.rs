@@ -250,12 +250,20 @@ fn read(stderr: ChildStderr, log: &Mutex<String>, told: &Sender<SocketAddr>) {
             log.push_str(&line);
             log.push('\n');
         }
-        let address = line.split_once("serving address=").and_then(|(_, rest)| rest.trim().parse().ok());
-        if let Some(address) = address {
+        if let Some(address) = served_at(&line) {
             // nobody may listen any more
             let _ = told.send(address);
         }
     }
+}
+
+/// The address in the line of the log that tells it, as text or as JSON.
+fn served_at(line: &str) -> Option<SocketAddr> {
+    if let Some((_, rest)) = line.split_once("serving address=") {
+        return rest.trim().parse().ok();
+    }
+    let line: Value = serde_json::from_str(line).ok().filter(|line: &Value| line["message"] == "serving")?;
+    line["address"].as_str()?.parse().ok()
 }
 
 fn heard_address(heard: &Receiver<SocketAddr>) -> Result<SocketAddr, &'static str> {

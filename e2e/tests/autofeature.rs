@@ -2,11 +2,12 @@
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use rankwright_e2e::events::{cheap_wins, lines};
+use rankwright_e2e::events::{cheap_wins, click, columns, lines, tracked};
 use rankwright_e2e::folder::{folder, names, write};
 use rankwright_e2e::program::{self, run, run_on};
 use rankwright_e2e::quality::{Quality, of_log};
 use rankwright_e2e::{Ended, shared};
+use serde_json::json;
 use std::io::Write;
 use std::path::Path;
 use std::process::Command;
@@ -115,6 +116,46 @@ fn a_dictionary_that_the_configuration_asks_for_makes_its_hint_a_feature() {
 }
 
 #[test]
+fn interactions_that_say_an_item_was_not_wanted_do_not_fail_the_validation() {
+    let folder = folder();
+    let mut events = cheap_wins(60);
+    for (place, kind) in ["dislike", "skip", "return", "report"].into_iter().enumerate() {
+        let mut unwanted = click(kind, 70 + place as i64, "r59", "u3", "i1");
+        unwanted["type"] = json!(kind);
+        events.push(unwanted);
+    }
+    let data = write(folder.path(), "events.jsonl", lines(&events));
+    let out = folder.path().join("out.yml");
+    let ended = autofeature(&data, &out, &["--validation"]).ok();
+    assert!(ended.stderr.contains("PASS interaction type: 60 click, 1 dislike"), "{}", ended.stderr);
+}
+
+#[test]
+fn the_commands_of_a_proposal_run_as_they_stand() {
+    let folder = folder();
+    let shop = folder.path().join("shop");
+    let sizes = ["--rankings", "300", "--items", "100", "--users", "100", "--plain"];
+    run(&[&["generate", "--out", &shop.to_string_lossy()], &sizes[..]].concat()).ok();
+    let plain = std::fs::read_to_string(shop.join("events.jsonl")).expect("is written");
+    let event = |line: &str| serde_json::from_str(line).expect("an event");
+    let data = folder.path().join("my events");
+    std::fs::create_dir(&data).expect("is new");
+    let enriched: String = plain.lines().map(|line| columns("unstruct", &tracked(&event(line)))).collect();
+    write(&data, "events.tsv", enriched);
+    let here = |command: &mut Command| Ended::of(command.current_dir(folder.path())).ok();
+    let more = ["--format", "snowplow:tsv", "--offset", "ts=1000", "--data", "my events", "--out", "my config.yml"];
+    here(&mut program::command(&[&["autofeature"], &more[..]].concat()));
+    let config = std::fs::read_to_string(folder.path().join("my config.yml")).expect("is written");
+    let commands: Vec<&str> = config.lines().filter_map(|line| line.trim().strip_prefix("#   rankwright ")).collect();
+    assert!(commands.len() >= 2, "{config}");
+    for command in commands {
+        // the same options, and it ends
+        here(&mut program::shell(&format!("rankwright {}", command.replacen("standalone", "validate", 1))));
+    }
+    assert!(folder.path().join("title.dict").exists());
+}
+
+#[test]
 fn options_of_events_and_the_threshold_are_taken() {
     let folder = folder();
     let data = write(folder.path(), "events.jsonl", lines(&cheap_wins(200)));
@@ -179,9 +220,8 @@ fn a_file_that_may_not_grow_is_told_and_what_was_there_stays() {
     let folder = folder();
     let data = write(folder.path(), "events.jsonl", lines(&cheap_wins(30)));
     let out = write(folder.path(), "out.yml", "earlier");
-    let script = r#"trap '' XFSZ; ulimit -f 0; exec "$0" autofeature --data "$1" --out "$2""#;
-    let mut limited = program::clean(Command::new("bash"));
-    let ended = Ended::of(limited.args(["-c", script]).arg(program::path()).arg(&data).arg(&out)).refused();
+    let arguments = ["autofeature", "--data", &data.to_string_lossy(), "--out", &out.to_string_lossy()];
+    let ended = Ended::of(&mut program::limited(0, &arguments)).refused();
     assert!(ended.stderr.contains("out.yml: File too large"), "{}", ended.stderr);
     assert_eq!(std::fs::read_to_string(&out).expect("is there"), "earlier");
     assert_eq!(names(folder.path()), ["events.jsonl", "out.yml"]);

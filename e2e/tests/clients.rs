@@ -73,6 +73,29 @@ fn our_python_client_trains_ranks_and_repeats_what_is_lost_on_the_way() {
 }
 
 #[test]
+fn our_python_client_is_typed_and_installs() {
+    let Some(python) = python() else { return };
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let client = of_repository("clients/python");
+    let succeeds = |command: &mut Command| {
+        let ended = Ended::of(command.env("PYTHONDONTWRITEBYTECODE", "1"));
+        assert_eq!(ended.code, Some(0), "{}{}", ended.stdout, ended.stderr);
+    };
+    let of_python = |arguments: &[&str]| {
+        let mut command = clean(Command::new(&python));
+        command.args(arguments);
+        command
+    };
+    let (types, installed) = (folder.path().join("types"), folder.path().join("installed"));
+    succeeds(of_python(&["-m", "mypy", "--cache-dir"]).arg(types).current_dir(&client)); // as its pyproject.toml says
+    let install = ["-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--no-build-isolation", "--target"];
+    succeeds(of_python(&install).arg(&installed).arg(&client));
+    assert!(installed.join("rankwright/py.typed").is_file(), "its users see its types");
+    let import = "import rankwright; rankwright.Client; rankwright.AsyncClient";
+    succeeds(of_python(&["-c", import]).env("PYTHONPATH", &installed).current_dir(folder.path()));
+}
+
+#[test]
 fn every_sample_configuration_fits_the_schema_and_none_does_with_a_misspelt_key() {
     let Some(python) = python() else { return };
     let folder = tempfile::tempdir().expect("there is room for temporary files");

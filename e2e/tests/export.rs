@@ -161,11 +161,8 @@ fn a_file_that_may_not_grow_is_told_and_what_was_there_stays() {
     let folder = folder();
     let config = imported(folder.path(), 2000);
     let out = folder.path().join("out");
-    let script = r#"trap '' XFSZ; ulimit -f 16; exec "$0" export --config "$1" --out "$2""#;
-    let limited = || {
-        let mut limited = program::clean(Command::new("bash"));
-        Ended::of(limited.args(["-c", script]).arg(program::path()).arg(&config).arg(&out)).refused()
-    };
+    let arguments = ["export", "--config", &config.to_string_lossy(), "--out", &out.to_string_lossy()];
+    let limited = || Ended::of(&mut program::limited(16, &arguments)).refused();
     let ended = limited();
     assert!(ended.stderr.contains("train.csv: File too large"), "{}", ended.stderr);
     assert!(!out.exists());

@@ -7,7 +7,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use rankwright_e2e::events::{DURABLE, cheap_wins, item, lines};
 use rankwright_e2e::folder::{folder, names, write};
-use rankwright_e2e::program::command;
+use rankwright_e2e::program::{command, limited};
 use rankwright_e2e::{Ended, wait};
 use serde_json::json;
 use std::fs::{self, File, OpenOptions};
@@ -79,6 +79,7 @@ fn tools_that_read_events_stop_with_a_sentence_and_leave_nothing() {
             &["validate", "--config", "config.yml", "--data"],
             "error: interrupted: the events were not checked to their end",
         ),
+        (&["import", "--config", "config.yml", "--validation", "--data"], "error: interrupted: nothing was imported"),
     ] {
         let place = folder();
         write(place.path(), "config.yml", price);
@@ -87,6 +88,41 @@ fn tools_that_read_events_stop_with_a_sentence_and_leave_nothing() {
         let log = tool.interrupted();
         assert!(log.contains(told), "{arguments:?}: {log}");
         assert_eq!(names(place.path()), ["config.yml"], "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_shop_in_the_making_goes_when_the_tool_is_told_to_stop() {
+    let place = folder();
+    let arguments = ["generate", "--out", "shop", "--items", "10", "--users", "10", "--rankings", "1000000000"];
+    let tool = Tool::start(place.path(), &arguments);
+    let unfinished = place.path().join("shop/events.jsonl.gz.unfinished");
+    wait::until("writing", || "it makes no file".to_owned(), || unfinished.is_file());
+    let log = tool.interrupted();
+    assert!(log.contains("error: interrupted: no events are written"), "{log}");
+    assert_eq!(names(&place.path().join("shop")), Vec::<String>::new());
+}
+
+#[test]
+fn tools_whose_output_has_no_room_say_so_and_leave_nothing() {
+    let place = folder();
+    fs::remove_file(shop(place.path())).expect("is there");
+    let events = [item("a", 1, &[("title", json!("red shoes"))])];
+    write(place.path(), "items.jsonl", lines(&events));
+    fs::create_dir(place.path().join("made")).expect("is new");
+    let before = names(place.path());
+    for (arguments, told) in [
+        (
+            &["termfreq", "--fields", "title", "--language", "en", "--out", "t.dict", "--data", "items.jsonl"][..],
+            "t.dict: File too large",
+        ),
+        (&["evaluate", "--config", "config.yml", "--html", "report.html"], "report.html: File too large"),
+        (&["models", "export", "--config", "config.yml", "--model", "m", "--out", "m.txt"], "m.txt: File too large"),
+        (&["generate", "--out", "made", "--rankings", "100"], "made/events.jsonl.gz: File too large"),
+    ] {
+        let ended = Ended::of(limited(0, arguments).current_dir(place.path())).refused();
+        assert!(ended.stderr.contains(told), "{arguments:?}: {}", ended.stderr);
+        assert_eq!((names(place.path()), names(&place.path().join("made"))), (before.clone(), vec![]), "{arguments:?}");
     }
 }
 
@@ -128,17 +164,30 @@ fn tools_that_read_click_throughs_stop_with_a_sentence_and_write_nothing() {
 }
 
 #[test]
-fn an_evaluation_that_is_stopped_while_it_writes_leaves_nothing() {
+fn tools_that_are_stopped_while_they_write_leave_nothing() {
     let place = folder();
     fs::remove_file(shop(place.path())).expect("is there");
-    let report = place.path().join("report.html");
-    assert!(Command::new("mkfifo").arg(&report).status().is_ok_and(|status| status.success()));
-    let mut full = OpenOptions::new().read(true).write(true).open(&report).expect("is there");
-    full.write_all(&[0; FULL]).expect("there is room");
-    let before = names(place.path());
-    let mut tool = Tool::start(place.path(), &["evaluate", "--config", "config.yml", "--html", "report.html"]);
-    tool.until_open(&report); // and it waits until there is room
-    let log = tool.interrupted();
-    assert!(log.contains("error: interrupted: there is no report"), "{log}");
-    assert_eq!(names(place.path()), before);
+    for (arguments, out, told) in [
+        (
+            &["evaluate", "--config", "config.yml", "--html", "report.html"][..],
+            "report.html",
+            "error: interrupted: there is no report",
+        ),
+        (
+            &["models", "export", "--config", "config.yml", "--model", "m", "--out", "m.txt"],
+            "m.txt",
+            "error: interrupted: nothing is written",
+        ),
+    ] {
+        let out = place.path().join(out);
+        assert!(Command::new("mkfifo").arg(&out).status().is_ok_and(|status| status.success()));
+        let mut full = OpenOptions::new().read(true).write(true).open(&out).expect("is there");
+        full.write_all(&[0; FULL]).expect("there is room");
+        let before = names(place.path());
+        let mut tool = Tool::start(place.path(), arguments);
+        tool.until_open(&out); // and it waits until there is room
+        let log = tool.interrupted();
+        assert!(log.contains(told), "{log}");
+        assert_eq!(names(place.path()), before);
+    }
 }

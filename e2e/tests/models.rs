@@ -88,6 +88,13 @@ fn taken_out_and_brought_in(folder: &Path, current: &str) {
     models(folder, &["import", "--model", "lightgbm", "m.txt", "--promote"]);
     let imported = shown(folder, &["--model", "lightgbm"]);
     assert_eq!((&imported["replaced"], &imported["metrics"]), (&current.into(), &serde_json::json!({})));
+    let config = std::fs::read_to_string(folder.join("config.yml")).expect("was written");
+    let pinned = config.replacen("  lightgbm:\n", &format!("  lightgbm:\n    version: {current}\n"), 1);
+    std::fs::write(folder.join("config.yml"), &pinned).expect("can be written");
+    let told = models(folder, &["import", "--model", "lightgbm", "m.txt", "--promote"]);
+    let pin = format!("models.lightgbm.version pins {current}, which is served all the same\n");
+    assert!(told.ends_with(&pin), "{told}{pinned}");
+    std::fs::write(folder.join("config.yml"), config).expect("can be written");
     let ranked = call(folder, &["rank", "--model", "lightgbm", "--output", "json", "request.txt"]).ok().stdout;
     assert!(!ranked.contains("fallback"), "{ranked}");
 }

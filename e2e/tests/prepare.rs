@@ -3,7 +3,7 @@
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use rankwright_e2e::Ended;
-use rankwright_e2e::events::{DURABLE, at, cheap_wins, click, item, lines, ranking};
+use rankwright_e2e::events::{DURABLE, at, cheap_wins, click, columns, item, lines, ranking, tracked};
 use rankwright_e2e::folder::{folder, names, write};
 use rankwright_e2e::program::{self, run};
 use serde_json::{Value, json};
@@ -63,6 +63,56 @@ fn a_folder_is_sorted_into_one_file_whose_events_import_in_order() {
 }
 
 #[test]
+fn the_command_that_a_report_proposes_sorts_events_of_every_format_from_every_folder() {
+    let events: Vec<Value> = cheap_wins(30).into_iter().rev().collect();
+    let tsv = |events: &[Value]| events.iter().map(|event| columns("unstruct", &tracked(event))).collect::<String>();
+    let page_view = columns("page_view", &Value::Null);
+    let enriched = |event: &Value| json!({"event": "unstruct", "event_id": "x", "unstruct_event": tracked(event)});
+    let enriched = lines(&events.iter().map(enriched).collect::<Vec<_>>());
+    for (name, text, format) in [
+        ("late.jsonl", lines(&events), "json"),
+        ("late.tsv", page_view.clone() + &tsv(&events) + &page_view, "snowplow:tsv"),
+        ("late.json", enriched, "snowplow:json"),
+    ] {
+        for data in [".", name] {
+            let folder = folder();
+            let place = folder.path().join("my events");
+            std::fs::create_dir(&place).expect("is new");
+            let config = write(folder.path(), "config.yml", DURABLE);
+            write(&place, name, &text);
+            let checked = |data: &str| {
+                let config = config.to_string_lossy();
+                let arguments =
+                    ["validate", "--config", &config, "--data", data, "--format", format, "--output", "json"];
+                report(&Ended::of(program::command(&arguments).current_dir(&place)))
+            };
+            let unsorted = checked(data);
+            assert_eq!(check(&unsorted, "event ordering")["status"], "FAIL", "{name}: {unsorted:#}");
+            let message = check(&unsorted, "event ordering")["message"].as_str().expect("a text");
+            let command = message.split_once("sort them: ").expect("a command").1;
+            Ended::of(program::shell(command).current_dir(&place)).ok();
+            let out = command.split_once("--out ").expect("an output").1;
+            let sorted = checked(out);
+            assert_eq!(check(&sorted, "event ordering")["status"], "PASS", "{command}: {sorted:#}");
+            assert_eq!(sorted["events"], events.len(), "{command}");
+        }
+    }
+}
+
+#[test]
+fn a_sort_leaves_lines_of_snowplow_as_they_are_and_others_out() {
+    let folder = folder();
+    let line = |number: usize| columns("unstruct", &tracked(&item("a", number as i64, &[])));
+    let text = [columns("page_view", &Value::Null), line(2), line(1)].concat();
+    let data = write(folder.path(), "events.tsv", text);
+    let ended = sort(&data, Path::new("-"), &["--format", "snowplow"]).ok();
+    assert_eq!(ended.stdout, line(1) + &line(2));
+    assert!(ended.stderr.contains("others=1"), "{}", ended.stderr);
+    let ended = sort(&data, Path::new("-"), &[]).refused();
+    assert!(ended.stderr.contains("events.tsv:1: expected an event: an object"), "{}", ended.stderr);
+}
+
+#[test]
 fn sorted_events_go_to_standard_output() {
     let folder = folder();
     let late = [item("b", 2, &[]), item("a", 1, &[])];
@@ -107,10 +157,9 @@ fn a_sort_of_what_cannot_be_sorted_says_why_and_writes_nothing() {
 fn a_file_that_may_not_grow_is_told_and_nothing_is_left() {
     let folder = folder();
     let data = write(folder.path(), "events.jsonl", lines(&cheap_wins(20_000)));
-    let script = r#"trap '' XFSZ; ulimit -f 64; exec "$0" sort --data "$1" --out "$2""#;
-    let mut limited = program::clean(Command::new("bash"));
-    let limited = limited.args(["-c", script]).arg(program::path()).arg(&data).arg(folder.path().join("out.jsonl"));
-    let ended = Ended::of(limited).refused();
+    let out = folder.path().join("out.jsonl");
+    let (data, out) = (data.to_string_lossy(), out.to_string_lossy());
+    let ended = Ended::of(&mut program::limited(64, &["sort", "--data", &data, "--out", &out])).refused();
     assert!(ended.stderr.contains("out.jsonl: File too large"), "{}", ended.stderr);
     assert_eq!(names(folder.path()), ["events.jsonl"]);
 }
@@ -161,8 +210,12 @@ fn shop() -> Vec<Value> {
 }
 
 fn validated(events: &[Value]) -> (Value, Ended) {
+    validated_with(SHOP, events)
+}
+
+fn validated_with(config: &str, events: &[Value]) -> (Value, Ended) {
     let folder = folder();
-    let config = write(folder.path(), "config.yml", SHOP);
+    let config = write(folder.path(), "config.yml", config);
     let data = write(folder.path(), "events.jsonl", lines(events));
     let ended = validate(&config, &data, &["--output", "json"]);
     (report(&ended), ended)
@@ -263,12 +316,105 @@ fn each_check_fails_on_what_it_is_for_with_examples() {
 }
 
 #[test]
+fn events_that_models_learn_from_pass_without_clicks_in_rankings() {
+    let passes = |config: &str, events: &[Value]| {
+        let (report, ended) = validated_with(config, events);
+        assert_eq!(ended.code, Some(0), "{report:#}");
+        check(&report, "interaction positions")["message"].as_str().expect("a text").to_owned()
+    };
+    let mut labelled = shop();
+    labelled.remove(3);
+    labelled[2]["items"][1]["label"] = json!(2);
+    let none = "no interaction comes behind its ranking and is with one of its items";
+    let by_label = SHOP.replace(", weights: {click: 1}", "");
+    assert_eq!(passes(&by_label, &labelled), format!("{none}; 1 rankings have items[].label"));
+    let like = |number: i64| json!({"event": "interaction", "id": format!("l{number}"), "timestamp": at(number), "type": "like", "user": "u", "item": "a"});
+    let likes = [item("a", 0, &[]), like(1), like(2)];
+    for model in ["type: als, interactions: [like]", "type: trending, weights: [{interaction: like}]"] {
+        let config = format!("state: {{type: memory}}\nmodels: {{m: {{{model}}}}}\n");
+        assert_eq!(passes(&config, &likes), format!("{none}, which no model needs"));
+    }
+}
+
+#[test]
+fn interactions_by_which_items_are_left_out_are_of_a_known_type() {
+    let mut events = shop();
+    for (place, kind) in ["purchase", "like"].into_iter().enumerate() {
+        let mut more = click(kind, 40 + place as i64, "r2", "u", "b");
+        more["type"] = json!(kind);
+        events.push(more);
+    }
+    let types = |seen: &str| {
+        let config = format!(
+            "state: {{type: memory}}\nmodels:\n  m: {{type: als, interactions: [click], excludeSeen: {seen}}}\n  s: \
+             {{type: semantic, encoder: {{type: csv, dim: 2, path: x.csv}}, excludeSeen: {}}}\n",
+            seen == "true"
+        );
+        let (report, _) = validated_with(&config, &events);
+        check(&report, "interaction type")["details"]["unknown"].clone()
+    };
+    assert_eq!([types("[purchase]"), types("[purchase, like]"), types("false")], [1, 0, 2]);
+    assert_eq!(types("true"), 0, "a model that learns from no interactions leaves out by any");
+}
+
+#[test]
+fn a_report_is_short_however_many_fields_events_have() {
+    let mut events = shop();
+    for number in 0..1000 {
+        let names: Vec<String> = (0..100).map(|field| format!("attr_{number}_{field}")).collect();
+        let fields: Vec<(&str, Value)> = names.iter().map(|name| (name.as_str(), json!(1))).collect();
+        events.insert(0, item("a", 0, &fields));
+    }
+    let (report, ended) = validated(&events);
+    ended.ok();
+    assert!(report.to_string().len() < 20_000, "{} characters", report.to_string().len());
+    let unused = &fact(&report, "unused fields").expect("is told")["details"];
+    assert_eq!((&unused["more"], &unused["furtherValues"]), (&json!(950), &json!(99_000)));
+}
+
+#[test]
+fn values_that_are_no_texts_are_unknown_to_a_feature_of_texts() {
+    let config = SHOP.replace("[red, green]", "['1', '2']");
+    let mut events = shop();
+    for (event, size) in events.iter_mut().zip([1, 2]) {
+        event["fields"][2]["value"] = json!(size);
+    }
+    let (report, ended) = validated_with(&config, &events);
+    ended.ok();
+    let unknown = fact(&report, "unknown values").expect("is told");
+    assert_eq!((&unknown["details"]["unknown"], &unknown["details"]["noTexts"]), (&json!(2), &json!(2)));
+    let told = "features[2] 'color' does not know 2 of 2 values of item.color (100.0 %); 2 of them are no texts, which it cannot read";
+    assert_eq!(unknown["message"], told);
+    let constant = fact(&report, "features that never vary").expect("is told")["message"].as_str().expect("a text");
+    assert!(constant.contains("item.color has no value that the feature knows in 2 events"), "{constant}");
+}
+
+#[test]
+fn a_field_that_only_some_items_have_varies() {
+    let config =
+        SHOP.replace("price, color", "sale, price, color") + "  - {name: sale, type: boolean, field: item.sale}\n";
+    let constant = |on_sale: &[usize]| {
+        let mut events = shop();
+        for place in on_sale {
+            let fields = events[*place]["fields"].as_array_mut().expect("a list");
+            fields.push(json!({"name": "sale", "value": true}));
+        }
+        events.insert(2, events[0].clone());
+        fact(&validated_with(&config, &events).0, "features that never vary")
+            .map(|fact| fact["details"]["field"].clone())
+    };
+    assert_eq!(constant(&[0]), None, "an item is not on sale");
+    assert_eq!(constant(&[0, 1]), Some(json!("item.sale")));
+}
+
+#[test]
 fn what_a_model_could_not_learn_from_is_told() {
     let mut events = shop();
     events[1]["fields"] = json!([{"name": "price", "value": 1}, {"name": "stock", "value": 9}, {"name": "color", "value": "blue"}, {"name": "brand", "value": "x"}]);
-    events.push(item("c", 40, &[]));
+    let same = [("price", json!(1)), ("stock", json!(4)), ("color", json!("red"))];
+    events.push(item("c", 40, &same));
     events.push(click("c2", 40, "r2", "u", "c"));
-    events.push(item("a", 8 * 3600, &[]));
+    events.push(item("a", 8 * 3600, &same));
     let (report, ended) = validated(&events);
     ended.ok();
     let told = |name: &str| fact(&report, name).unwrap_or_else(|| panic!("{name}: {report:#}")).clone();

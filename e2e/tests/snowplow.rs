@@ -1,23 +1,9 @@
 //! Enriched events of Snowplow, from files to a trained model.
 
-use rankwright_e2e::events::{DURABLE, cheap_wins, lines};
+use rankwright_e2e::events::{DURABLE, cheap_wins, columns, lines, tracked};
 use rankwright_e2e::program::{run, run_on};
 use serde_json::{Value, json};
 use std::path::Path;
-
-/// An event as a tracker sends it and Enrich hands it on.
-fn tracked(event: &Value) -> Value {
-    let kind = event["event"].as_str().expect("an event has a kind");
-    let inner = json!({"schema": format!("iglu:com.rankwright/{kind}/jsonschema/1-0-0"), "data": event});
-    json!({"schema": "iglu:com.snowplowanalytics.snowplow/unstruct_event/jsonschema/1-0-0", "data": inner})
-}
-
-/// A line of 131 columns.
-fn columns(kind: &str, tracked: &str) -> String {
-    let mut columns = vec![""; 131];
-    (columns[0], columns[1], columns[5], columns[58], columns[130]) = ("shop", "web", kind, tracked, "2021-11-14");
-    columns.join("\t") + "\n"
-}
 
 /// Imports events and trains; the version's metrics, which depend on nothing but the events.
 fn metrics(folder: &Path, name: &str, text: &str, format: &str) -> String {
@@ -40,9 +26,8 @@ fn every_form_of_an_event_trains_the_same_model() {
     let folder = tempfile::tempdir().expect("there is room for temporary files");
     let events = cheap_wins(300);
     let plain = metrics(folder.path(), "events.jsonl", &lines(&events), "json");
-    let page_view = columns("page_view", "");
-    let tsv: String =
-        events.iter().map(|event| columns("unstruct", &tracked(event).to_string()) + &page_view).collect();
+    let page_view = columns("page_view", &Value::Null);
+    let tsv: String = events.iter().map(|event| columns("unstruct", &tracked(event)) + &page_view).collect();
     assert_eq!(metrics(folder.path(), "events.tsv", &tsv, "snowplow"), plain);
     let enriched: Vec<Value> =
         events.iter().map(|event| json!({"event": "unstruct", "unstruct_event": tracked(event)})).collect();

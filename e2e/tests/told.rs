@@ -1,8 +1,10 @@
 //! What is wrong with data and models without being an error is told.
 
 use rankwright_e2e::events::{BEGIN, DURABLE, at, cheap_wins, click, feature, item, lines, ranking};
+use rankwright_e2e::folder::folder;
 use rankwright_e2e::program::{run, run_on};
-use rankwright_e2e::{Ended, Service};
+use rankwright_e2e::redis::Redis;
+use rankwright_e2e::{Ended, Launch, Service, http};
 use serde_json::{Value, json};
 use std::fs::{self, File};
 use std::io::Write;
@@ -52,6 +54,41 @@ fn misnamed(lists: i64) -> Vec<Value> {
         [ranking(&shown, list, "u", &["a", "b"]), click(&format!("c{list}"), list, &clicked, "u", "a")]
     };
     (0..lists).flat_map(of).collect()
+}
+
+#[test]
+fn the_log_of_a_rank_server_is_json_with_a_level_that_a_request_sets() {
+    let Some(redis) = Redis::of_its_own() else { return };
+    let folder = folder();
+    let config = format!(
+        "state: {{type: redis, host: {}, port: {}}}\nmodels: {{m: {{type: noop}}}}\napi: {{host: 127.0.0.1, port: 0, token: s3cret}}",
+        redis.host(),
+        redis.port()
+    );
+    let environment = [("LOG_FORMAT", "json")];
+    let (subcommand, data, folder) = ("rank-server", None, folder.path());
+    let server = Launch { subcommand, config: &config, data, folder, environment: &environment }.start();
+    let lines = || -> Vec<Value> {
+        let log = server.log();
+        log.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))).collect()
+    };
+    let is_request = |line: &Value| line["message"] == "request" && line["path"] == "/rank/m";
+    let rank = || server.post("/rank/m", &ranking("q", 1, "u", &["a"])).ok();
+    let set = |filter: &str| {
+        let body = json!({ "filter": filter }).to_string();
+        let request = String::from_utf8(http::request("PUT", "/log-level", body.as_bytes())).expect("is text");
+        let request = request.replacen("host: ", "authorization: Bearer s3cret\r\nhost: ", 1);
+        http::send(server.address(), request.as_bytes()).expect("answers").ok();
+    };
+    rank();
+    set("debug");
+    rank();
+    server.until("a line about the request", || lines().iter().any(is_request));
+    let line = lines().into_iter().find(is_request).expect("is there");
+    assert_eq!((&line["level"], &line["method"], &line["status"]), (&json!("DEBUG"), &json!("POST"), &json!(200)));
+    set("info");
+    rank();
+    assert_eq!(lines().iter().filter(|line| is_request(line)).count(), 1, "the level is as before");
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use rankwright_fuzz::TARGETS;
 
 /// Time for all of it is a few seconds.
-const RUNS: usize = 1500;
+const RUNS: usize = 3000;
 
 /// Words that mean something to one format or another.
 const WORDS: [&str; 12] =

@@ -14,11 +14,12 @@ use std::time::{Duration, Instant};
 /// Different requests, sent in turn.
 const REQUESTS: usize = 200;
 
-/// Items, connections, and what must be reached.
-const CASES: [(usize, usize, &str); 3] = [
-    (100, 1, "p50 0.35 ms, p99 0.8 ms, 0.3 ms CPU"),
-    (50, 8, "8,000 requests/s, p99 3 ms"),
-    (100, 8, "4,500 requests/s"),
+/// Items, connections, what is asked for besides the order, and what must be reached.
+const CASES: [(usize, usize, &str, &str); 4] = [
+    (100, 1, "", "p50 0.35 ms, p99 0.8 ms, 0.3 ms CPU"),
+    (50, 8, "", "8,000 requests/s, p99 3 ms"),
+    (100, 8, "", "4,500 requests/s"),
+    (100, 1, "?explain=contributions", "-"),
 ];
 
 /// Fills the rows on serving and training.
@@ -43,14 +44,17 @@ pub(crate) fn measure(load: &Load, effort: Effort, folder: &Path, table: &mut Ta
     let (resident, _) = process::memory(service.pid());
     let mut echoing = f64::NAN;
     let first_trained = service.log().lines().filter(|line| line.contains(" trained ")).collect::<Vec<_>>().join("; ");
-    for (items, connections, wanted) in CASES {
+    for (items, connections, query, wanted) in CASES {
+        let path = format!("{path}{query}");
         let bodies = load.requests(items, REQUESTS);
         let answer = service.post_text(&path, &bodies[0]).ok().text.len();
         let ours = wrk::load(service.address(), service.pid(), &path, &bodies, connections, effort, folder);
         let echo = Echo::start();
         let limit = echo.load(answer, &bodies, connections, effort, folder);
         echoing = process::memory(echo.child.id()).0;
-        let what = format!("rank, {items} items, {connections} connection{}", if connections == 1 { "" } else { "s" });
+        let connections =
+            if connections == 1 { "1 connection".to_owned() } else { format!("{connections} connections") };
+        let what = format!("rank{query}, {items} items, {connections}");
         table.add(&what, shown(ours), wanted, format!("echo {}", shown(limit)));
     }
     let (loaded, peak) = process::memory(service.pid());

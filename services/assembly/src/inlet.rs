@@ -93,7 +93,7 @@ impl Way {
 
     fn counters(&self) -> Counters {
         match self {
-            Self::Own(feedback) => feedback.ingest().counters(),
+            Self::Own(feedback) => feedback.counters(),
             Self::Shared(replica) => replica.counters(),
         }
     }
@@ -238,6 +238,7 @@ impl Inlet {
     }
 
     async fn take(&self, events: Vec<Event>) -> Result<Fed, FeedError> {
+        self.gauges.take(&events, self.engine.settings().session_length, believed());
         let news = self.units.lock().unwrap_or_else(PoisonError::into_inner).news(&events);
         news.iter().for_each(|news| warn!("{news}"));
         if self.engine.full.load(Ordering::Relaxed) {

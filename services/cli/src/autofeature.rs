@@ -10,7 +10,7 @@ use clap::ArgAction;
 use rankwright_assembly::{now, print, runtime};
 use rankwright_config::Config;
 use rankwright_prepare::propose::{self, Proposal, Proposer, Ruleset};
-use rankwright_prepare::{Target, output};
+use rankwright_prepare::{Target, output, shell};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -68,7 +68,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         .map_err(|errors| anyhow!("the proposed configuration does not load: {errors}"))?;
     warnings.iter().for_each(|warning| warn!("{warning}"));
     if options.validation {
-        validate::check(&config, &source(options), &runtime, &stop).context("no configuration was written")?;
+        validate::check(&config, &source(options), &proposal.unwanted, &runtime, &stop)
+            .context("no configuration was written")?;
     }
     write(&target, &proposal.text, &stop).with_context(|| format!("cannot write {}", target.name()))?;
     let (features, models) = (proposal.features, proposal.models.join(", "));
@@ -89,6 +90,14 @@ fn source(options: &Options) -> SourceOptions {
     }
 }
 
+/// Options by which other commands read the same events.
+fn words<'o>(options: &'o Options, path: &'o str) -> Vec<&'o str> {
+    let more =
+        [("--format", &options.format), ("--offset", &options.offset), ("--sort-files-by", &options.sort_files_by)];
+    let given = more.into_iter().filter_map(|(name, value)| Some([name, value.as_deref()?]));
+    ["--data", path].into_iter().chain(given.flatten()).collect()
+}
+
 /// Reads all events.
 fn proposal(options: &Options, target: &Target, runtime: &Runtime, stop: &AtomicBool) -> Result<Proposal> {
     let no_config = Config::default();
@@ -98,6 +107,7 @@ fn proposal(options: &Options, target: &Target, runtime: &Runtime, stop: &Atomic
         ruleset: options.ruleset,
         threshold: options.cat_threshold,
         data: path.display().to_string(),
+        events: shell::words(words(options, &path.to_string_lossy())),
         config: named(target, &options.out),
     });
     let (mut skipped, mut too_old) = (Skipped::new(options.strict), 0);

@@ -24,14 +24,15 @@ pub(crate) use summary::Summary;
 
 use crate::progress::Progress;
 use crate::termfreq::Fields;
-use anyhow::{Context, Result};
-use output::Output;
+use anyhow::{Context, Result, bail};
+use output::{Output, Unfinished};
 use rankwright_assembly::complain;
 use rankwright_event::{Event, json};
 use rankwright_text::{DictionaryBuilder, Language};
 use simulation::{Simulation, Size};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Progress is told once in so many events.
 const TOLD: u64 = 4096;
@@ -68,8 +69,8 @@ pub(crate) struct Options {
 /// Simulates the shop and writes its files.
 ///
 /// # Errors
-/// A file cannot be written.
-pub(crate) fn run(options: &Options) -> Result<Summary> {
+/// A file cannot be written, or it was told to stop.
+pub(crate) fn run(options: &Options, stop: &AtomicBool) -> Result<Summary> {
     fs::create_dir_all(&options.out).with_context(|| format!("cannot create {}", options.out.display()))?;
     let mut simulation = Simulation::new(options.size());
     let mut output = Output::create(&options.events())?;
@@ -78,11 +79,16 @@ pub(crate) fn run(options: &Options) -> Result<Summary> {
     let mut terms = DictionaryBuilder::new(Language::English);
     let mut progress = Progress::new("generate", options.rankings);
     for event in &mut simulation {
+        if stop.load(Ordering::Relaxed) {
+            bail!("interrupted: no events are written");
+        }
         summary.count(&event);
         if let Event::Item(item) = &event {
             terms.add(titles.of(item));
         }
-        output.write(event);
+        if !output.write(event) {
+            break;
+        }
         if summary.events().is_multiple_of(TOLD) {
             progress.at(summary.rankings, summary.events(), "events");
         }
@@ -130,8 +136,9 @@ impl Options {
 }
 
 fn write(path: &Path, text: impl AsRef<[u8]>) -> Result<PathBuf> {
-    fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
-    Ok(path.to_owned())
+    let unfinished = Unfinished::of(path);
+    fs::write(unfinished.place(), text).with_context(|| format!("cannot write {}", path.display()))?;
+    unfinished.complete()
 }
 
 #[cfg(test)]

@@ -46,9 +46,7 @@ pub(crate) fn run(options: &ImportOptions) -> Result<()> {
     }
     as_owner(&config)?;
     let runtime = job_runtime()?;
-    if options.validation {
-        validate::before(&config, &options.source, &runtime)?;
-    }
+    let _importing = options.validation.then(|| validate::before(&config, &options.source, &runtime)).transpose()?;
     if options.rebuild {
         return rebuild(&config, options, &runtime);
     }
@@ -100,7 +98,7 @@ pub(crate) fn read(engine: &Arc<Engine>, options: &ImportOptions, runtime: &Runt
         engine,
         runtime,
         ingest,
-        coverage: Coverage::default(),
+        coverage: Coverage::of(&engine.config),
         order: Order::new(engine.settings().session_length),
         units: Units::default(),
         recent: Recent::new(engine.config.core.ingest.event_id_window, now()),

@@ -61,7 +61,8 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Forget(options) => rankwright_assembly::print(&forget::run(&options)?),
         Command::Status(options) => status::run(&options),
         Command::Generate(options) => {
-            let summary = generate::run(&options)?;
+            let runtime = rankwright_assembly::runtime()?;
+            let summary = generate::run(&options, &stop::told(&runtime))?;
             rankwright_assembly::print(&format!("{summary}\n"))
         }
         Command::Termfreq(options) => rankwright_assembly::print(&termfreq::run(&options)?),

@@ -10,13 +10,14 @@ mod show;
 mod testing;
 
 use crate::options::{Output, path};
+use crate::stop;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, Subcommand};
-use rankwright_assembly::{as_owner, configuration, open_versions};
+use rankwright_assembly::{as_owner, configuration, open_versions, runtime};
 use rankwright_config::{Config, Model};
 use rankwright_model::{Version, VersionId, VersionStore};
-use std::fmt::Write;
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 
 #[derive(Debug, Args)]
 pub(crate) struct Options {
@@ -135,7 +136,12 @@ pub(crate) fn run(options: &Options) -> Result<String> {
         Command::Promote { model, to } => select(&config, versions, model, Some(to)),
         Command::Rollback { model, to } => select(&config, versions, model, to.as_deref()),
         Command::Import { model, file, promote } => import::run(&config, versions, model, file, *promote),
-        Command::Export { which, out } => export::run(&which.load(&config, versions)?, out),
+        Command::Export { which, out } => {
+            let version = which.load(&config, versions)?;
+            let runtime = runtime()?;
+            let stop = stop::told(&runtime);
+            export::run(&version, out, &|| stop.load(Ordering::Relaxed))
+        }
     }
 }
 
@@ -167,6 +173,13 @@ fn pinned(model: &Model) -> Option<String> {
     model.learning().and_then(|learning| learning.version.clone())
 }
 
+/// A line about a version that is served whatever the current one is.
+fn pin(model: &str, definition: &Model) -> String {
+    pinned(definition).map_or_else(String::new, |pinned| {
+        format!("models.{model}.version pins {pinned}, which is served all the same\n")
+    })
+}
+
 /// Makes a version current: the given one, or the one that was current before.
 fn select(config: &Config, versions: &dyn VersionStore, model: &str, to: Option<&str>) -> Result<String> {
     let definition = known(config, model)?;
@@ -184,9 +197,7 @@ fn select(config: &Config, versions: &dyn VersionStore, model: &str, to: Option<
         "{model}\t{id}\tcurrent; servers take it up within 10 seconds, and the next training that passes its gate takes its \
          place: to stay with it, pin models.{model}.version\n"
     );
-    if let Some(pinned) = pinned(definition) {
-        writeln!(told, "models.{model}.version pins {pinned}, which is served all the same")?;
-    }
+    told += &pin(model, definition);
     Ok(told)
 }
 

@@ -271,6 +271,9 @@ pub(crate) struct SortOptions {
     /// Folder for temporary files; default: beside the output
     #[arg(long, value_name = "DIR")]
     pub(crate) temp: Option<PathBuf>,
+    /// How events are written: json, snowplow, snowplow:tsv, snowplow:json; default: json
+    #[arg(short, long)]
+    pub(crate) format: Option<String>,
     /// Leave out lines that are no events; else the first one ends the sort
     #[arg(long)]
     pub(crate) skip_invalid: bool,

@@ -1,12 +1,12 @@
 //! `sort`: event files in order of time.
 
-use crate::options::SortOptions;
+use crate::options::{SortOptions, parsed};
 use crate::progress::Progress;
 use crate::skipped::Skipped;
 use crate::stop;
 use anyhow::{Context, Result, bail};
 use rankwright_assembly::{Fetched, fetch, is_remote, now, runtime};
-use rankwright_config::{EventFormat, FileOrder, Offset};
+use rankwright_config::{FileOrder, Offset};
 use rankwright_prepare::Target;
 use rankwright_prepare::sort::{Options, Sorted, Stage, Watch, sort};
 use rankwright_source::{BadLine, Files, shown};
@@ -25,7 +25,8 @@ pub(crate) fn run(options: &SortOptions) -> Result<()> {
     let remote = is_remote(&options.data);
     let fetched = remote.then(|| runtime.block_on(fetch(&options.data.to_string_lossy()))).transpose()?;
     let local = fetched.as_ref().map_or(options.data.as_path(), Fetched::path);
-    let files = Files::open(local, EventFormat::Json, FileOrder::Name, Offset::Earliest, now())?;
+    let format = parsed(options.format.as_deref(), "--format")?.unwrap_or_default();
+    let files = Files::open(local, format, FileOrder::Name, Offset::Earliest, now())?;
     let how = Options {
         memory: options.memory,
         runs: options.temp.clone(),
@@ -42,9 +43,9 @@ pub(crate) fn run(options: &SortOptions) -> Result<()> {
 }
 
 fn told(sorted: &Sorted, target: &Target, elapsed: Duration) {
-    let Sorted { events, out_of_order, invalid, runs, span } = *sorted;
+    let Sorted { events, out_of_order, invalid, others, runs, span } = *sorted;
     let span = span.map_or_else(String::new, |(first, last)| format!("{first} to {last}"));
-    info!(events, out_of_order, invalid, span, out = target.name(), "sorted");
+    info!(events, out_of_order, invalid, others, span, out = target.name(), "sorted");
     let elapsed_ms = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
     let rate = format!("{:.0} events/s", events as f64 / elapsed.as_secs_f64().max(1e-6));
     info!(events, elapsed_ms, rate, runs, "sort took");

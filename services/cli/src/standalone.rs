@@ -14,9 +14,7 @@ pub(crate) fn run(options: &ImportOptions) -> Result<()> {
     }
     let (config, told) = configuration_with_text(options.source.config.as_deref())?;
     let runtime = runtime()?;
-    if options.validation {
-        validate::before(&config, &options.source, &runtime)?;
-    }
+    let importing = options.validation.then(|| validate::before(&config, &options.source, &runtime)).transpose()?;
     let engine = Arc::new(runtime.block_on(Engine::open(config))?);
     engine.check_encoders()?;
     if let Some(problem) = import::read(&engine, options, &runtime)? {
@@ -30,6 +28,7 @@ pub(crate) fn run(options: &ImportOptions) -> Result<()> {
             warn!(model = name, "not trained, requests are answered without it: {}", chain(&error));
         }
     }
+    drop(importing); // the service ends well by itself
     let follows = engine.config.source.clone().filter(is_stream).filter(|_| options.source.data.is_none());
     runtime.block_on(listen(engine.clone(), Service { follows, told, ..serve::service(engine) }))
 }

@@ -3,7 +3,7 @@
 use crate::import::files;
 use crate::options::{ReportForm, SourceOptions, ValidateOptions};
 use crate::progress::Progress;
-use crate::stop;
+use crate::stop::{self, AtOnce};
 use anyhow::{Context, Result, bail};
 use rankwright_assembly::{Size, Units, configuration, is_stream, now, print, runtime};
 use rankwright_config::Config;
@@ -29,7 +29,7 @@ pub(crate) fn run(options: &ValidateOptions) -> Result<()> {
     }
     let runtime = runtime()?;
     let stop = stop::told(&runtime);
-    let report = report(&config, &options.source, &runtime, &stop)?;
+    let report = report(&config, &options.source, &[], &runtime, &stop)?;
     print(&match options.output {
         ReportForm::Text => text(&report, &config)?,
         ReportForm::Json => format!("{:#}\n", in_json(&report, &config)?),
@@ -37,15 +37,26 @@ pub(crate) fn run(options: &ValidateOptions) -> Result<()> {
     passed(&report)
 }
 
-/// Checks events before they are imported, as [`check`] does.
-pub(crate) fn before(config: &Config, options: &SourceOptions, runtime: &Runtime) -> Result<()> {
-    check(config, options, runtime, &AtomicBool::new(false))
-        .context("nothing was imported (import without --validation to take the events as they are)")
+/// Checks events before they are imported, as [`check`] does. As long as the value is kept, the program ends with a sentence when
+/// it is told to stop.
+pub(crate) fn before(config: &Config, options: &SourceOptions, runtime: &Runtime) -> Result<AtOnce> {
+    let checking = stop::at_once(runtime, "interrupted: nothing was imported");
+    check(config, options, &[], runtime, &AtomicBool::new(false))
+        .context("nothing was imported (import without --validation to take the events as they are)")?;
+    drop(checking);
+    Ok(stop::at_once(runtime, "interrupted: the import is not complete"))
 }
 
-/// Logs what there is to say of events, and fails where a check does.
-pub(crate) fn check(config: &Config, options: &SourceOptions, runtime: &Runtime, stop: &AtomicBool) -> Result<()> {
-    let report = report(config, options, runtime, stop)?;
+/// Logs what there is to say of events, and fails where a check does. The configuration leaves interactions of some types out on
+/// purpose.
+pub(crate) fn check(
+    config: &Config,
+    options: &SourceOptions,
+    left_out: &[String],
+    runtime: &Runtime,
+    stop: &AtomicBool,
+) -> Result<()> {
+    let report = report(config, options, left_out, runtime, stop)?;
     for check in &report.checks {
         let examples =
             if check.examples.is_empty() { String::new() } else { format!(" ({})", check.examples.join("; ")) };
@@ -72,7 +83,13 @@ fn passed(report: &Report) -> Result<()> {
 }
 
 /// Reads all events.
-fn report(config: &Config, options: &SourceOptions, runtime: &Runtime, stop: &AtomicBool) -> Result<Report> {
+fn report(
+    config: &Config,
+    options: &SourceOptions,
+    left_out: &[String],
+    runtime: &Runtime,
+    stop: &AtomicBool,
+) -> Result<Report> {
     if config.source.as_ref().is_some_and(|source| options.data.is_none() && is_stream(source)) {
         bail!(
             "events are checked in files, and the source of the configuration is a stream: name a file or folder with --data"
@@ -80,7 +97,7 @@ fn report(config: &Config, options: &SourceOptions, runtime: &Runtime, stop: &At
     }
     let (path, files, _fetched) = files(config, options, runtime)?;
     let files = files.until(now().plus(config.core.ingest.max_ahead)); // as an import does
-    let mut checker = runtime.block_on(Checker::new(config, path.display().to_string()));
+    let mut checker = runtime.block_on(Checker::new(config, &path, files.format())).leaving_out(left_out);
     let (mut units, mut too_old) = (Units::default(), 0);
     let mut progress = Progress::new("validate", files.bytes());
     let threads = thread::available_parallelism().map_or(1, |cores| cores.get() - 1).max(1);
@@ -167,7 +184,10 @@ mod tests {
         std::fs::write(&data, format!("{event}\n")).expect("can be written");
         let source = SourceOptions { config: None, data: Some(data), format: None, offset: None, sort_files_by: None };
         let runtime = runtime().expect("a runtime");
-        let check = |stop| check(&Config::default(), &source, &runtime, &AtomicBool::new(stop));
+        let model = "models: {m: {type: lambdamart, weights: {click: 1}, features: [p]}}\n\
+                     features: [{name: p, type: position, position: 1}]";
+        let (config, _) = Config::parse(model, "test").expect("a valid configuration");
+        let check = |stop| check(&config, &source, &[], &runtime, &AtomicBool::new(stop));
         let error = |stop| check(stop).expect_err("an item alone teaches nothing").to_string();
         assert!(error(false).contains("checks failed"), "{}", error(false));
         let error = error(true);

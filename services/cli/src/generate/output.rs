@@ -12,7 +12,7 @@ use std::thread::JoinHandle;
 
 /// A file in the making. It gets its name when it is whole.
 pub(crate) struct Output {
-    path: PathBuf,
+    unfinished: Unfinished,
     batch: Vec<Event>,
     batches: SyncSender<Vec<Event>>,
     writer: JoinHandle<Result<()>>,
@@ -28,40 +28,69 @@ const CHUNK: usize = 1 << 20;
 impl Output {
     /// Begins the file at `path`, with gzip if its name ends in `.gz`.
     pub(crate) fn create(path: &Path) -> Result<Self> {
-        let unfinished = unfinished(path);
-        let file = File::create(&unfinished).with_context(|| format!("cannot create {}", unfinished.display()))?;
+        let unfinished = Unfinished::of(path);
+        let shown = unfinished.place().display();
+        let file = File::create(unfinished.place()).with_context(|| format!("cannot create {shown}"))?;
         let (batches, received) = sync_channel(WAITING);
         let gzip = path.extension().is_some_and(|extension| extension == "gz");
         let writer =
             std::thread::spawn(move || if gzip { compress(file, received) } else { encode(file, received).map(drop) });
-        Ok(Self { path: path.to_owned(), batch: Vec::with_capacity(BATCH), batches, writer })
+        Ok(Self { unfinished, batch: Vec::with_capacity(BATCH), batches, writer })
     }
 
-    /// Writes one more event, sooner or later; [`Output::finish`] says how that went.
-    pub(crate) fn write(&mut self, event: Event) {
+    /// Writes one more event, sooner or later. False where the writer has failed; [`Output::finish`] says why.
+    pub(crate) fn write(&mut self, event: Event) -> bool {
         self.batch.push(event);
-        if self.batch.len() == BATCH {
-            let batch = std::mem::replace(&mut self.batch, Vec::with_capacity(BATCH));
-            let _ = self.batches.send(batch); // fails only if the writer has gone
+        if self.batch.len() < BATCH {
+            return true;
         }
+        let batch = std::mem::replace(&mut self.batch, Vec::with_capacity(BATCH));
+        self.batches.send(batch).is_ok()
     }
 
     /// Writes what is left, and gives the file its name.
     pub(crate) fn finish(self) -> Result<PathBuf> {
-        let Self { path, batch, batches, writer } = self;
+        let Self { unfinished, batch, batches, writer } = self;
+        let path = unfinished.path.display();
         let _ = batches.send(batch); // fails only if the writer has gone
         drop(batches);
-        let written = writer.join().map_err(|_| anyhow!("the thread that writes {} panicked", path.display()))?;
-        written.with_context(|| format!("cannot write {}", path.display()))?;
-        fs::rename(unfinished(&path), &path).with_context(|| format!("cannot name {}", path.display()))?;
+        let written = writer.join().map_err(|_| anyhow!("the thread that writes {path} panicked"))?;
+        written.with_context(|| format!("cannot write {path}"))?;
+        unfinished.complete()
+    }
+}
+
+/// A file under another name than its own, which goes with this.
+pub(crate) struct Unfinished {
+    /// Its name to be.
+    path: PathBuf,
+    unfinished: PathBuf,
+}
+
+impl Unfinished {
+    pub(crate) fn of(path: &Path) -> Self {
+        let mut name = path.as_os_str().to_owned();
+        name.push(".unfinished");
+        Self { path: path.to_owned(), unfinished: name.into() }
+    }
+
+    /// Where it is to be written.
+    pub(crate) fn place(&self) -> &Path {
+        &self.unfinished
+    }
+
+    /// Gives it its name.
+    pub(crate) fn complete(self) -> Result<PathBuf> {
+        let path = self.path.clone();
+        fs::rename(&self.unfinished, &path).with_context(|| format!("cannot name {}", path.display()))?;
         Ok(path)
     }
 }
 
-fn unfinished(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".unfinished");
-    name.into()
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.unfinished); // one that is complete has gone
+    }
 }
 
 fn compress(file: File, batches: Receiver<Vec<Event>>) -> Result<()> {
@@ -102,7 +131,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join(name);
         let mut output = Output::create(&path).expect("a file can be created");
-        (0..30_000).for_each(|number| output.write(event(number)));
+        assert!((0..30_000).all(|number| output.write(event(number))));
         assert!(!path.exists(), "the name comes last");
         assert_eq!(output.finish().expect("the file can be written"), path);
         assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1);

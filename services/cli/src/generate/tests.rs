@@ -5,6 +5,7 @@ use super::*;
 use rankwright_config::Config;
 use rankwright_event::Ranking;
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::AtomicBool;
 
 const SMALL: Size = Size { items: 400, users: 200, rankings: 2000, days: 5, length: 24, seed: 1 };
 
@@ -167,7 +168,7 @@ fn files_are_written_and_the_smallest_shop_works() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let out = folder.path().join("new");
     let options = Options { out, items: 1, users: 1, rankings: 1, days: 1, length: 24, seed: 0, plain: true };
-    let summary = run(&options).expect("the folder can be written");
+    let summary = run(&options, &AtomicBool::new(false)).expect("the folder can be written");
     let events = fs::read_to_string(&summary.events_file).expect("events are there");
     assert_eq!(events.lines().count() as u64, summary.events());
     let request = fs::read(&summary.request_file).expect("a request is there");

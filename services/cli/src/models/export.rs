@@ -10,8 +10,8 @@ use std::path::Path;
 /// Writes the file; what to print.
 ///
 /// # Errors
-/// Where no library has such a file, or would read it as another format.
-pub(super) fn run(version: &Version, out: &Path) -> Result<String> {
+/// Where no library has such a file, or would read it as another format; and where it is `stopped`.
+pub(super) fn run(version: &Version, out: &Path, stopped: &dyn Fn() -> bool) -> Result<String> {
     let metadata = version.metadata();
     let Some(library) = library(metadata.kind) else {
         bail!(
@@ -35,8 +35,10 @@ pub(super) fn run(version: &Version, out: &Path) -> Result<String> {
         );
     }
     let target = Target::new(out)?;
-    let written = output::write(&target, &|| false, |to| to.write_all(version.body()));
-    written.with_context(|| format!("cannot write {}", target.name()))?;
+    let written = output::write(&target, stopped, |to| to.write_all(version.body()));
+    if !written.with_context(|| format!("cannot write {}", target.name()))? {
+        bail!("interrupted: nothing is written");
+    }
     let columns: Vec<&str> = metadata.columns.iter().map(|column| column.name.as_str()).collect();
     Ok(format!(
         "wrote {}: {library}, {} trees of version {}; its columns are, in this order: {}\n",
@@ -66,16 +68,17 @@ mod tests {
             (Kind::LightGbm, b"tree", "m.txt"),
         ] {
             let path = folder.path().join(name);
-            run(&version(kind, body), &path).expect("can be written");
+            run(&version(kind, body), &path, &|| false).expect("can be written");
             assert_eq!(std::fs::read(path).expect("is there"), body);
         }
     }
 
     #[test]
     fn a_name_that_the_library_would_misread_is_refused() {
-        let error = run(&version(Kind::XgBoost, b"{L.."), Path::new("m.json")).expect_err("is refused").to_string();
+        let error =
+            run(&version(Kind::XgBoost, b"{L.."), Path::new("m.json"), &|| false).expect_err("is refused").to_string();
         assert!(error.ends_with("which has to end in .ubj"), "{error}");
-        let error = run(&version(Kind::Als, b""), Path::new("m.txt")).expect_err("is refused").to_string();
+        let error = run(&version(Kind::Als, b""), Path::new("m.txt"), &|| false).expect_err("is refused").to_string();
         assert_eq!(error, "model 'm' is of type als, which has no file of another program");
     }
 }

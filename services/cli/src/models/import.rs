@@ -1,6 +1,6 @@
 //! A model that was trained elsewhere, as a new version.
 
-use super::known;
+use super::{known, pin};
 use crate::rank::beside;
 use crate::told::line;
 use anyhow::{Context, Result, bail};
@@ -22,11 +22,9 @@ pub(super) fn run(
     file: &Path,
     promote: bool,
 ) -> Result<String> {
-    let Model::LambdaMart(definition) = known(config, model)? else {
-        bail!(
-            "model '{model}' is of type {}: only a model of type lambdamart takes trees",
-            config.models[model].type_name()
-        );
+    let known = known(config, model)?;
+    let Model::LambdaMart(definition) = known else {
+        bail!("model '{model}' is of type {}: only a model of type lambdamart takes trees", known.type_name());
     };
     let missing = || format!("failed to read {}{}", file.display(), beside(file));
     let bytes = std::fs::read(file).with_context(missing)?;
@@ -52,7 +50,7 @@ pub(super) fn run(
                 None => version,
             };
             versions.publish(&version, Place::Told)?;
-            Ok(told(&version, &notes, "current; servers take it up within 10 seconds"))
+            Ok(told(&version, &notes, "current; servers take it up within 10 seconds") + &pin(model, known))
         }
         false => {
             versions.add(&version)?;

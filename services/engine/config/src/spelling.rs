@@ -149,6 +149,17 @@ impl FromStr for EventFormat {
     }
 }
 
+impl EventFormat {
+    /// How a configuration and `--format` name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Json => "json",
+            Self::SnowplowTsv => "snowplow:tsv",
+            Self::SnowplowJson => "snowplow:json",
+        }
+    }
+}
+
 impl FromStr for FileOrder {
     type Err = Invalid;
 

@@ -6,38 +6,116 @@ use rankwright_config::feature::{Entity, Kind, Source};
 use rankwright_config::model::{Model, Selector};
 use rankwright_config::{Config, Feature};
 use rankwright_event::{Event, Field, Value};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+
+/// So many names that the configuration does not have are kept: of fields, and of types of interactions.
+const MOST: usize = 1000;
 
 /// Names of fields, as events carry them, each with whether it held a list of several strings.
 type Fields = HashMap<CompactString, bool, foldhash::fast::RandomState>;
 
 /// What events carry.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Coverage {
     item: Fields,
     user: Fields,
     ranking: Fields,
     /// Fields of interactions, by their type.
     interactions: HashMap<CompactString, Fields, foldhash::fast::RandomState>,
+    names: Names,
+}
+
+/// Which names are kept, so that memory is bounded whatever events carry.
+#[derive(Debug)]
+struct Names {
+    /// Those of the configuration always are,
+    configured: HashSet<CompactString, foldhash::fast::RandomState>,
+    /// others as long as there is room.
+    room: usize,
+    /// Values of fields that there was no room for.
+    beyond: u64,
+}
+
+impl Names {
+    fn of(config: &Config) -> Self {
+        let mut configured = HashSet::default();
+        let mut add = |name: &str| {
+            configured.insert(CompactString::from(name));
+        };
+        for feature in &config.features {
+            for source in feature.kind.sources() {
+                add(&source.field);
+                if let Entity::Interaction(Some(kind)) = &source.entity {
+                    add(kind);
+                }
+            }
+            feature.kind.interactions().into_iter().for_each(&mut add);
+        }
+        for model in config.models.values() {
+            model.interactions().1.into_iter().for_each(&mut add);
+            model.exclude_seen().into_iter().flat_map(|seen| &seen.interactions).for_each(|kind| add(kind));
+            model.stored_fields().0.iter().for_each(|field| add(field));
+            selected(model).into_iter().for_each(|(_, field)| add(field));
+        }
+        Self { configured, room: MOST, beyond: 0 }
+    }
+
+    /// Whether one more name is kept.
+    fn takes(&mut self, name: &str) -> bool {
+        let (is_configured, has_room) = (self.configured.contains(name), self.room > 0);
+        self.room -= usize::from(!is_configured && has_room);
+        is_configured || has_room
+    }
+
+    fn note(&mut self, known: &mut Fields, fields: &[Field]) {
+        for field in fields {
+            let is_list = matches!(&field.value, Value::Texts(texts) if texts.len() > 1);
+            match known.get_mut(&field.name) {
+                Some(known) => *known |= is_list,
+                None if self.takes(&field.name) => drop(known.insert(field.name.clone(), is_list)),
+                None => self.beyond += 1,
+            }
+        }
+    }
 }
 
 impl Coverage {
+    /// Nothing is seen yet. It is for questions about this configuration.
+    pub fn of(config: &Config) -> Self {
+        Self {
+            item: Fields::default(),
+            user: Fields::default(),
+            ranking: Fields::default(),
+            interactions: HashMap::default(),
+            names: Names::of(config),
+        }
+    }
+
     /// Looks at one event.
     pub fn see(&mut self, event: &Event) {
         match event {
-            Event::Item(update) => note(&mut self.item, &update.fields),
-            Event::User(update) => note(&mut self.user, &update.fields),
+            Event::Item(update) => self.names.note(&mut self.item, &update.fields),
+            Event::User(update) => self.names.note(&mut self.user, &update.fields),
             Event::Ranking(ranking) => {
-                note(&mut self.ranking, &ranking.fields);
-                ranking.items.iter().for_each(|item| note(&mut self.ranking, &item.fields));
+                self.names.note(&mut self.ranking, &ranking.fields);
+                ranking.items.iter().for_each(|item| self.names.note(&mut self.ranking, &item.fields));
             }
-            Event::Interaction(interaction) => match self.interactions.get_mut(&interaction.kind) {
-                Some(known) => note(known, &interaction.fields),
-                None => {
-                    note(self.interactions.entry(interaction.kind.clone()).or_default(), &interaction.fields);
-                }
-            },
+            Event::Interaction(interaction) => {
+                let fields = match self.interactions.get_mut(&interaction.kind) {
+                    Some(known) => known,
+                    None if self.names.takes(&interaction.kind) => {
+                        self.interactions.entry(interaction.kind.clone()).or_default()
+                    }
+                    None => return self.names.beyond += interaction.fields.len() as u64,
+                };
+                self.names.note(fields, &interaction.fields);
+            }
         }
+    }
+
+    /// Values of fields that were not looked at, because events carry too many different ones.
+    pub fn beyond(&self) -> u64 {
+        self.names.beyond
     }
 
     /// One line for each feature, weight and selector that refers to a field or an interaction that no event carried, and
@@ -102,7 +180,7 @@ impl Coverage {
         })
     }
 
-    /// Fields that events carried and nothing of the configuration reads, in order.
+    /// Fields that events carried and nothing of the configuration reads, in order; of very many, the first ones that came.
     pub fn unused(&self, config: &Config) -> Vec<String> {
         let sources: Vec<Source> = config.features.iter().flat_map(|feature| feature.kind.sources()).collect();
         let embedded =
@@ -188,16 +266,6 @@ impl Coverage {
     }
 }
 
-fn note(known: &mut Fields, fields: &[Field]) {
-    for field in fields {
-        let is_list = matches!(&field.value, Value::Texts(texts) if texts.len() > 1);
-        match known.get_mut(&field.name) {
-            Some(known) => *known |= is_list,
-            None => drop(known.insert(field.name.clone(), is_list)),
-        }
-    }
-}
-
 /// Fields of rankings that a model is chosen events by, each with the key that names it.
 fn selected(model: &Model) -> Vec<(&'static str, &str)> {
     let selector = model.learning().map(|learning| &learning.selector);
@@ -225,7 +293,7 @@ mod tests {
 
     fn gaps_of(text: &str, events: &[&str]) -> Vec<String> {
         let (config, _) = Config::parse(text, "test").expect("a valid configuration");
-        let mut coverage = Coverage::default();
+        let mut coverage = Coverage::of(&config);
         let decode = |line: &&str| rankwright_event::json::decode(line.as_bytes()).expect("a valid event");
         events.iter().map(decode).for_each(|event| coverage.see(&event));
         coverage.gaps(&config)
@@ -363,13 +431,14 @@ mod tests {
         let shown = r#"{"event":"ranking","id":"r","timestamp":"1","user":"u","session":"s","fields":[{"name":"query","value":"x"},{"name":"arm","value":"b"}],"items":[{"id":"a","fields":[{"name":"genres","value":"x"}]}]}"#;
         let click = r#"{"event":"interaction","id":"c","timestamp":"1","type":"click","item":"a","fields":[{"name":"page","value":"1"}]}"#;
         let decode = |line: &str| rankwright_event::json::decode(line.as_bytes()).expect("a valid event");
-        let mut coverage = Coverage::default();
-        [shown, click, FILM].map(decode).iter().for_each(|event| coverage.see(event));
         let unused = |feature: &str| {
             let text = format!(
                 "features:\n  - {feature}\nmodels:\n  m: {{type: lambdamart, weights: {{click: 1}}, features: [f], split: 'field=arm:a:b'}}\n"
             );
-            coverage.unused(&Config::parse(&text, "test").expect("a valid configuration").0)
+            let (config, _) = Config::parse(&text, "test").expect("a valid configuration");
+            let mut coverage = Coverage::of(&config);
+            [shown, click, FILM].map(decode).iter().for_each(|event| coverage.see(event));
+            coverage.unused(&config)
         };
         let genres = "{name: f, type: string, source: item.genres, values: [x], encode: onehot}";
         assert_eq!(unused(genres), ["interaction:click.page", "ranking.query"]);
@@ -377,6 +446,35 @@ mod tests {
             unused("{name: f, type: referer, source: '*.page'}"),
             ["item.genres", "ranking.genres", "ranking.query"]
         );
+    }
+
+    #[test]
+    fn of_very_many_names_some_are_kept_and_those_of_the_configuration_always() {
+        let text = "features: [{name: p, type: number, field: item.price}, {name: n, type: interaction_count, \
+                    interaction: click, scope: item}]\nmodels: {none: {type: noop}}";
+        let (config, _) = Config::parse(text, "test").expect("a valid configuration");
+        let mut coverage = Coverage::of(&config);
+        let mut see =
+            |line: &str| coverage.see(&rankwright_event::json::decode(line.as_bytes()).expect("a valid event"));
+        let item = |name: &str| {
+            format!(
+                r#"{{"event":"item","id":"e","timestamp":"1","item":"a","fields":[{{"name":"{name}","value":1}}]}}"#
+            )
+        };
+        let interaction = |kind: &str| {
+            format!(
+                r#"{{"event":"interaction","id":"c","timestamp":"1","type":"{kind}","item":"a","fields":[{{"name":"n","value":1}}]}}"#
+            )
+        };
+        for number in 0..2 * MOST {
+            see(&item(&format!("attr_{number}")));
+            see(&interaction(&format!("kind_{number}")));
+        }
+        see(&item("price"));
+        see(&interaction("click"));
+        assert_eq!(coverage.missing(&config), Vec::<String>::new());
+        assert!(coverage.unused(&config).len() <= MOST, "{}", coverage.unused(&config).len());
+        assert!(coverage.beyond() as usize >= 2 * MOST, "{}", coverage.beyond());
     }
 
     #[test]

@@ -42,8 +42,12 @@ pub struct Counters {
     pub unknown: u64,
     /// Rankings that were sent again while open, and left alone.
     pub repeated: u64,
+    /// Events of requests that were taken in before, and left alone.
+    pub known: u64,
     /// Rankings that were forced to close because too many were open, or took too much memory.
     pub evicted: u64,
+    /// Interactions that had to stop waiting for their ranking because too many waited, or took too much memory.
+    pub evicted_interactions: u64,
     /// Rankings that take interactions.
     pub open: u64,
     /// About how many bytes of memory they and waiting interactions take; `None` where a store outside this memory has them.
@@ -84,7 +88,9 @@ impl Counters {
             unranked: self.unranked + other.unranked,
             unknown: self.unknown + other.unknown,
             repeated: self.repeated + other.repeated,
+            known: self.known + other.known,
             evicted: self.evicted + other.evicted,
+            evicted_interactions: self.evicted_interactions + other.evicted_interactions,
             open: self.open + other.open,
             open_bytes: match (self.open_bytes, other.open_bytes) {
                 (Some(these), Some(others)) => Some(these + others),

@@ -6,7 +6,7 @@
 //! While nothing comes in, event time goes on as fast as the wall clock, so that rankings close; it does not jump to the
 //! wall clock, so that last year's events may come in requests too.
 
-use crate::counters::Applied;
+use crate::counters::{Applied, Counters};
 use crate::error::Error;
 use crate::ingest::Ingest;
 use rankwright_clickthrough::{Subject, Who};
@@ -19,6 +19,8 @@ use std::time::Duration;
 pub struct Feedback {
     ingest: Ingest,
     seen: Seen,
+    /// How many events have come again.
+    known: u64,
     /// Event time and wall time when the last batch came.
     last: Option<(Timestamp, Timestamp)>,
 }
@@ -119,7 +121,12 @@ impl Feedback {
         if !ingest.durable() {
             noted.iter().for_each(|(key, _)| ingest.remove_note(key)); // an import of this process has left them here
         }
-        Ok(Self { ingest, seen: Seen::restored(window, noted), last: None })
+        Ok(Self { ingest, seen: Seen::restored(window, noted), known: 0, last: None })
+    }
+
+    /// What happened so far.
+    pub fn counters(&self) -> Counters {
+        Counters { known: self.known, ..self.ingest.counters() }
     }
 
     /// The engine behind it.
@@ -140,6 +147,7 @@ impl Feedback {
         let ids: Vec<_> = events.iter().map(identity).collect();
         let notes = if self.ingest.durable() { ids.as_slice() } else { &[] };
         let applied = self.ingest.apply_at(events, notes, to, now).await.inspect_err(|_| self.seen.unsee(&ids))?;
+        self.known += accepted - applied.accepted;
         self.last = Some((self.ingest.watermark(), now));
         Ok(Applied { accepted, ..applied })
     }

@@ -136,6 +136,7 @@ impl Ingest {
             open: self.join.open_rankings() as u64,
             open_bytes: Some(self.join.bytes() as u64),
             awaited: self.join.awaited_rankings() as u64,
+            evicted_interactions: self.join.evicted_interactions(),
             outbox: self.outbox.len() as u64,
             ..self.counters
         }

@@ -47,6 +47,8 @@ pub(crate) struct Join {
     /// When waiting ends, by time and arrival.
     patience: BTreeMap<(Timestamp, u64), Arc<JoinId>>,
     arrivals: u64,
+    /// Interactions that had to stop waiting because too many waited.
+    evicted_interactions: u64,
 }
 
 /// An open ranking.
@@ -114,6 +116,7 @@ impl Join {
             waiting_bytes: 0,
             patience: BTreeMap::new(),
             arrivals: 0,
+            evicted_interactions: 0,
         }
     }
 
@@ -125,6 +128,11 @@ impl Join {
     /// About this many bytes of memory that open rankings and waiting interactions take.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes + self.waiting_bytes
+    }
+
+    /// Number of interactions that had to stop waiting because too many waited.
+    pub(crate) fn evicted_interactions(&self) -> u64 {
+        self.evicted_interactions
     }
 
     /// Number of rankings that interactions wait for.
@@ -219,7 +227,10 @@ impl Join {
         let waiting = self.waiting.get(&id.borrowed()).map_or(&[][..], Vec::as_slice);
         match Room::among(waiting, &interaction) {
             Room::Taken => Waits::Known,
-            Room::None => Waits::NoRoom(interaction),
+            Room::None => {
+                self.evicted_interactions += 1;
+                Waits::NoRoom(interaction)
+            }
             Room::Free => {
                 self.wait_anyhow(id.clone(), interaction);
                 Waits::Kept
@@ -284,11 +295,13 @@ impl Join {
     pub(crate) fn give_up(&mut self, watermark: Timestamp) -> Option<(Arc<JoinId>, Vec<Interaction>)> {
         while let Some(first) = self.patience.first_entry() {
             let too_many = self.waiting.len() > self.bounds.awaited || self.waiting_bytes > self.bounds.awaited_bytes;
-            if first.key().0 >= watermark && !too_many {
+            let is_early = first.key().0 >= watermark;
+            if is_early && !too_many {
                 return None;
             }
             let id = first.remove();
             let interactions = self.no_longer_waiting(&id);
+            self.evicted_interactions += if is_early { interactions.len() as u64 } else { 0 };
             if !interactions.is_empty() {
                 return Some((id, interactions));
             }
@@ -414,6 +427,7 @@ mod tests {
         }
         let given_up = std::iter::from_fn(|| join.give_up(Timestamp::MIN)).map(|(id, _)| id.ranking.to_string());
         assert_eq!(given_up.collect::<Vec<_>>(), ["r0", "r1"]);
+        assert_eq!(join.evicted_interactions(), 2);
         assert_eq!(join.open(shown("r2", 2)).1.len(), 1);
         assert_eq!(join.bytes(), 2 * one + shown("r2", 2).bytes());
     }

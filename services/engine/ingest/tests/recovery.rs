@@ -101,6 +101,7 @@ async fn a_request_that_is_repeated_has_no_second_effect() {
     let once = feedback.feed(vec![click("c", None, "a", 1)], now(10)).await.expect("takes it in");
     let again = feedback.feed(vec![click("c", None, "a", 1)], now(11)).await.expect("takes it in");
     assert_eq!((once.accepted, again.accepted, again.updated), (1, 1, 0));
+    assert_eq!((feedback.counters().known, feedback.counters().interactions), (1, 1));
     assert_eq!(service.rows(&["a"], 12).await[0], 1.0);
     feedback.feed(vec![click("c", None, "a", 1)], now(400)).await.expect("takes it in");
     assert_eq!(service.rows(&["a"], 12).await[0], 2.0, "forgotten after five minutes");

@@ -18,24 +18,27 @@ use hours::Hours;
 use ids::{Example, Referred};
 use memory::{Forecast, Memory};
 use order::Order;
-use rankwright_config::Config;
+use rankwright_config::{Config, EventFormat, Model};
 use rankwright_event::{Event, Interaction};
 use rankwright_feature::Coverage;
 use rankwright_source::BadLine;
 use serde_json::json;
 use shown::Rankings;
+use std::path::Path;
 use std::sync::Arc;
 use types::Types;
 use values::Values;
 
 /// So many examples are shown of each thing.
 const EXAMPLES: usize = 5;
+/// Unused fields that are listed.
+const LISTED: usize = 50;
 
 /// The checks of some events, on their way.
 pub struct Checker<'a> {
     config: &'a Config,
-    /// As a command names it.
-    data: String,
+    /// The command that sorts the events.
+    sort: String,
     kinds: Kinds,
     unreadable: Unreadable,
     order: Order,
@@ -64,22 +67,28 @@ struct Unreadable {
 }
 
 impl<'a> Checker<'a> {
-    /// Nothing is seen yet. `data` is what the files are called in the command that sorts them.
-    pub async fn new(config: &'a Config, data: String) -> Self {
+    /// Nothing is seen yet. `data` names the files, and `format` is how their events are written: for the command that sorts them.
+    pub async fn new(config: &'a Config, data: &Path, format: EventFormat) -> Self {
         Self {
             config,
-            data,
+            sort: order::sort(data, format),
             kinds: Kinds::default(),
             unreadable: Unreadable::default(),
             order: Order::default(),
             hours: Hours::default(),
-            coverage: Coverage::default(),
+            coverage: Coverage::of(config),
             values: Values::of(config),
             rankings: Rankings::default(),
             items: Referred::default(),
             types: Types::of(config),
             forecast: Forecast::begin(Memory::of(config).await),
         }
+    }
+
+    /// The same; interactions of these types are left out of the configuration on purpose.
+    pub fn leaving_out(mut self, types: &[String]) -> Self {
+        self.types.accept(types);
+        self
     }
 
     /// Looks at the next events.
@@ -132,12 +141,12 @@ impl<'a> Checker<'a> {
     /// What there is to say of them.
     pub fn report(self) -> Report {
         let checks = vec![
-            self.order.check(self.kinds.all(), &self.data),
+            self.order.check(self.kinds.all(), &self.sort),
             self.kinds.check(&self.unreadable),
             self.field_reference(),
             self.rankings.join_key(),
             self.metadata(),
-            self.rankings.positions(),
+            self.rankings.positions(self.config.models.values().any(|model| matches!(model, Model::LambdaMart(_)))),
             self.types.check(),
         ];
         let mut facts = vec![self.hours.fact()];
@@ -171,12 +180,20 @@ impl<'a> Checker<'a> {
     }
 
     fn fields(&self) -> Vec<Fact> {
-        let unused = self.coverage.unused(self.config);
-        let listed = |names: &[String]| names.join(", ");
+        let (mut unused, beyond) = (self.coverage.unused(self.config), self.coverage.beyond());
         let mut facts: Vec<Fact> = Vec::new();
         if !unused.is_empty() {
-            let message = format!("events carry fields that the configuration does not use: {}", listed(&unused));
-            facts.push(Fact { name: "unused fields", warning: false, message, details: json!({ "fields": unused }) });
+            let more = unused.len().saturating_sub(LISTED);
+            unused.truncate(LISTED);
+            let mut message = format!("events carry fields that the configuration does not use: {}", unused.join(", "));
+            if more > 0 {
+                message += &format!(", and {more} more");
+            }
+            if beyond > 0 {
+                message += &format!("; {beyond} values of further fields were not looked at");
+            }
+            let details = json!({ "fields": unused, "more": more, "furtherValues": beyond });
+            facts.push(Fact { name: "unused fields", warning: false, message, details });
         }
         for partly in self.coverage.partly(self.config) {
             facts.push(Fact { name: "lists", warning: true, message: partly, details: json!({}) });

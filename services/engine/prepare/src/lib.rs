@@ -7,6 +7,7 @@ pub mod check;
 mod digits;
 pub mod output;
 pub mod propose;
+pub mod shell;
 pub mod sort;
 
 pub use digits::count;

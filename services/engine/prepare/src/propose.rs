@@ -36,8 +36,10 @@ pub struct Options {
     pub ruleset: Ruleset,
     /// A value of a text field is a category where at least this part of its events has it: over 0, up to 1.
     pub threshold: f64,
-    /// What the files of events are called in commands.
+    /// What the files of events are called.
     pub data: String,
+    /// Options by which commands read these events, as a shell takes them.
+    pub events: String,
     /// What the file of the configuration is called in commands.
     pub config: String,
 }
@@ -72,12 +74,22 @@ pub enum Error {
     },
     /// Nothing says which items were relevant.
     #[error(
-        "there is nothing to learn from: {rankings} rankings, no interactions and no items[].label; events of type interaction say what visitors did with items"
+        "there is nothing to learn from: {rankings} rankings, no interactions{} and no items[].label; events of type interaction say what visitors did with items",
+        besides(others)
     )]
     NoRelevance {
         /// How many rankings there are.
         rankings: u64,
+        /// Types of interactions that do not say an item was wanted.
+        others: Vec<String>,
     },
+}
+
+fn besides(others: &[String]) -> String {
+    match others {
+        [] => String::new(),
+        others => format!(" that say an item was wanted (there are {})", others.join(", ")),
+    }
 }
 
 /// Events on their way to a configuration.
@@ -98,6 +110,8 @@ pub struct Proposal {
     pub models: Vec<String>,
     /// Fields that no feature reads, each with the reason.
     pub left_out: Vec<String>,
+    /// Types of interactions that neither models nor features use, because they say that an item was not wanted.
+    pub unwanted: Vec<String>,
 }
 
 impl Proposer {
@@ -132,8 +146,9 @@ impl Proposer {
         if rankings == 0 {
             return Err(Error::NoRankings { events });
         }
-        if self.seen.interactions.is_empty() && self.seen.labelled == 0 {
-            return Err(Error::NoRelevance { rankings });
+        let kinds = || self.seen.interactions.keys().map(|name| name.as_str());
+        if !kinds().any(rules::is_wanted) && self.seen.labelled == 0 {
+            return Err(Error::NoRelevance { rankings, others: kinds().map(str::to_owned).collect() });
         }
         let mut draft = Draft::default();
         rules::propose(&self.seen, &self.options, &mut draft);

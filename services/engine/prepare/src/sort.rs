@@ -10,7 +10,7 @@ mod run;
 
 use crate::output::{Broken, Output, Target};
 use chunk::{Chunk, Spiller};
-use rankwright_event::{Timestamp, json};
+use rankwright_event::Timestamp;
 use rankwright_scratch::Scratch;
 use rankwright_source::{BadLine, Files, Progress, Records, shown};
 use std::io;
@@ -43,6 +43,8 @@ pub struct Sorted {
     pub out_of_order: u64,
     /// Records left out that are no events.
     pub invalid: u64,
+    /// Enriched events of Snowplow left out that hold none of ours, such as page views.
+    pub others: u64,
     /// Runs that did not fit into memory; 0 where all did.
     pub runs: usize,
     /// Times of the first and the last event.
@@ -222,19 +224,21 @@ fn chunk_size(memory: usize) -> usize {
 struct Piece {
     chunk: Chunk,
     bad: Vec<BadLine>,
+    others: u64,
     progress: Progress,
 }
 
 fn piece(records: Records) -> Piece {
-    let mut chunk = Chunk::default();
+    let (mut chunk, mut others) = (Chunk::default(), 0);
     let mut bad: Vec<BadLine> = records.bad().collect();
-    records.each(|record| match (record.too_long(), json::decode_time(record.text)) {
+    records.each(|record| match (record.too_long(), record.time()) {
         (Some(too_long), _) => bad.push(too_long),
-        (None, Ok(time)) => chunk.push(time, record.text),
+        (None, Ok(Some(time))) => chunk.push(time, record.text),
+        (None, Ok(None)) => others += 1,
         (None, Err(error)) => bad.push(record.bad(&error)),
     });
     bad.sort_by_key(|bad| bad.line);
-    Piece { chunk, bad, progress: records.progress() }
+    Piece { chunk, bad, others, progress: records.progress() }
 }
 
 struct Reading<'a> {
@@ -268,6 +272,7 @@ impl Reading<'_> {
             self.sorted.span = Some((first.min(time), last.max(time)));
         }
         self.sorted.events += piece.chunk.len() as u64;
+        self.sorted.others += piece.others;
         self.spiller.take(&piece.chunk).map_err(|Broken| Ended::Spill)?;
         self.watch.at(Stage::Reading { progress: piece.progress, events: self.sorted.events });
         Ok(())

@@ -1,17 +1,30 @@
 //! How many requests are worked on at once.
 
+use prometheus::IntGauge;
 use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Lets a limited number of requests in, and keeps nobody waiting.
 pub(crate) struct Gate {
     places: Arc<Semaphore>,
+    /// Shows how many are inside.
+    inside: Option<IntGauge>,
 }
 
 /// A place inside, and the room that what was brought along takes; given back when dropped.
 pub(crate) struct Place {
     _entered: OwnedSemaphorePermit,
+    _inside: Option<Inside>,
     _room: Option<Reserved>,
+}
+
+/// Counts as one that is inside.
+struct Inside(IntGauge);
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        self.0.dec();
+    }
 }
 
 impl Place {
@@ -24,12 +37,22 @@ impl Place {
 impl Gate {
     /// A gate with so many places.
     pub(crate) fn new(places: usize) -> Self {
-        Self { places: Arc::new(Semaphore::new(places.min(Semaphore::MAX_PERMITS))) }
+        Self { places: Arc::new(Semaphore::new(places.min(Semaphore::MAX_PERMITS))), inside: None }
+    }
+
+    /// The same, which shows how many are inside.
+    pub(crate) fn shown_by(self, gauge: &IntGauge) -> Self {
+        Self { inside: Some(gauge.clone()), ..self }
     }
 
     /// A place, where one is free.
     pub(crate) fn enter(&self) -> Option<Place> {
-        self.places.clone().try_acquire_owned().ok().map(|entered| Place { _entered: entered, _room: None })
+        let entered = self.places.clone().try_acquire_owned().ok()?;
+        let inside = self.inside.clone().map(|gauge| {
+            gauge.inc();
+            Inside(gauge)
+        });
+        Some(Place { _entered: entered, _inside: inside, _room: None })
     }
 
     /// Whether no place is free this moment.
@@ -105,6 +128,23 @@ impl Arrivals {
 mod tests {
     use super::*;
     use futures_util::FutureExt;
+
+    #[test]
+    fn those_inside_are_shown_until_they_leave() {
+        let gauge = IntGauge::new("inside", "requests").expect("a name");
+        let gate = Gate::new(2).shown_by(&gauge);
+        let first = gate.enter().expect("a place");
+        let second = gate.enter().expect("a place").with(room_for_one());
+        assert!(gate.enter().is_none() && gauge.get() == 2);
+        drop(first);
+        assert_eq!(gauge.get(), 1);
+        drop(second);
+        assert_eq!(gauge.get(), 0);
+    }
+
+    fn room_for_one() -> Reserved {
+        Room::new(1).reserve().now_or_never().expect("there is room")
+    }
 
     #[test]
     fn bodies_that_turn_out_small_make_room_for_others() {

@@ -54,6 +54,7 @@ pub struct Metrics {
     /// Events accepted by `POST /feedback`.
     pub(crate) feedback_events: IntCounter,
     refusals: IntCounterVec,
+    running: IntGauge,
     connections: ConnectionMetrics,
 }
 
@@ -94,8 +95,8 @@ impl Metrics {
         registry.register(Box::new(ProcessCollector::for_self()))?;
         let connections = ConnectionMetrics::new()?;
         connections.register(&registry)?;
-        let Counters { feedback_events, refusals } = counters;
-        Ok(Self { registry, models, inference, feedback_events, refusals, connections })
+        let Counters { feedback_events, refusals, running } = counters;
+        Ok(Self { registry, models, inference, feedback_events, refusals, running, connections })
     }
 
     /// The text format of Prometheus.
@@ -116,6 +117,11 @@ impl Metrics {
     /// Metrics of connections.
     pub(crate) fn connections(&self) -> &ConnectionMetrics {
         &self.connections
+    }
+
+    /// Requests that are worked on.
+    pub(crate) fn running(&self) -> &IntGauge {
+        &self.running
     }
 
     /// Counts a request that was turned away.
@@ -261,6 +267,7 @@ fn vector(registry: &Registry, name: &str, help: &str, labels: &[&str]) -> Resul
 struct Counters {
     refusals: IntCounterVec,
     feedback_events: IntCounter,
+    running: IntGauge,
 }
 
 impl Counters {
@@ -272,7 +279,10 @@ impl Counters {
         for refusal in [Refusal::Overload, Refusal::Size, Refusal::Time, Refusal::Fault] {
             refusals.with_label_values(&[refusal.label()]);
         }
-        Ok(Self { refusals, feedback_events })
+        let help = "Requests that are worked on: api.limits.maxConcurrentRequests at most.";
+        let running = IntGauge::new("service_running_requests", help)?;
+        registry.register(Box::new(running.clone()))?;
+        Ok(Self { refusals, feedback_events, running })
     }
 }
 

@@ -122,6 +122,11 @@ impl Files {
         self.files.iter().find(|file| &*file.name == name).map(|file| (file.head, file.bytes))
     }
 
+    /// How their events are written.
+    pub fn format(&self) -> EventFormat {
+        self.format
+    }
+
     /// Names of the files, without their folder, in the order in which they are read.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.files.iter().map(|file| &*file.name)

@@ -270,9 +270,9 @@ impl Closer {
         self.counters.awaited = waiting.len() as u64;
         let mut left = waiting.len();
         let (too_many, others) = waiting.split_at(self.too_many_wait(&waiting));
-        for (some, until) in [(too_many, Timestamp::MAX), (others, watermark)] {
+        for (some, are_too_many) in [(too_many, true), (others, false)] {
             for some in some.chunks(BATCH) {
-                left -= self.waiting(some, until).await?;
+                left -= self.waiting(some, watermark, are_too_many).await?;
             }
         }
         if waiting.len() == WAITING {
@@ -293,8 +293,13 @@ impl Closer {
         }
     }
 
-    /// Interactions that no writer could join; how many of them wait no longer, by this watermark.
-    async fn waiting(&mut self, waiting: &[(Key, Arc<Entity>)], watermark: Timestamp) -> Result<usize, Error> {
+    /// Interactions that no writer could join; how many of them wait no longer, by this watermark, or because they are too many.
+    async fn waiting(
+        &mut self,
+        waiting: &[(Key, Arc<Entity>)],
+        watermark: Timestamp,
+        are_too_many: bool,
+    ) -> Result<usize, Error> {
         let mut interactions = Vec::with_capacity(waiting.len());
         for (key, entity) in waiting {
             interactions.push((stored::interaction(key, entity)?, stored::is_counted(entity)));
@@ -303,7 +308,8 @@ impl Closer {
             interaction.ranking.as_ref().map(|ranking| stored::join_key(&interaction.tenant, ranking))
         };
         let wait = self.settings.ranking_wait;
-        let is_over = |one: &Interaction| one.timestamp.plus(wait) < watermark;
+        let is_due = |one: &Interaction| one.timestamp.plus(wait) < watermark;
+        let is_over = |one: &Interaction| are_too_many || is_due(one);
         let alone = interactions.iter().filter(|(one, counted)| !counted && is_over(one));
         let items = alone.filter_map(|(one, _)| self.plan.unranked_reads(one));
         let keys = super::distinct(interactions.iter().filter_map(|(one, _)| record(one)).chain(items));
@@ -319,6 +325,7 @@ impl Closer {
                 None if is_over(&interaction) => {
                     if let Some(ranking) = &interaction.ranking {
                         self.counters.unknown += 1;
+                        self.counters.evicted_interactions += u64::from(!is_due(&interaction));
                         counters::name(&mut self.unknown, ranking);
                         self.plan.interaction(&interaction, &mut self.overlay); // else it took effect when it came
                     }

@@ -202,6 +202,7 @@ impl Effects {
             }
             several => by_time(&several.iter().map(|part| part.events).collect::<Vec<_>>()),
         };
+        self.counters.known += (parts.iter().map(|part| part.events.len()).sum::<usize>() - fresh.len()) as u64;
         self.prefetch(fresh.iter().map(|(_, event)| *event)).await?;
         for (part, event) in fresh {
             self.add(parts[part].lane, event, wall).await?;

@@ -177,6 +177,7 @@ async fn a_batch_that_was_sent_to_two_replicas_counts_once() {
     let first = one.feed(&batch, WALL).await.expect("takes it");
     let again = two.feed(&batch, WALL).await.expect("takes it");
     assert_eq!((first.accepted, again.accepted, again.updated), (3, 3, 0));
+    assert_eq!((one.counters().known, two.counters().known), (0, 3));
     assert_eq!(service.rows(&["a"], 20).await[0], 2.0);
     let end = [item("end", 500)];
     one.feed(&end, WALL).await.expect("takes it");

@@ -2,8 +2,11 @@
 
 use super::report::Check;
 use super::{EXAMPLES, length, share};
+use crate::{Target, shell};
+use rankwright_config::EventFormat;
 use rankwright_event::{Event, Timestamp};
 use serde_json::json;
+use std::path::{Path, PathBuf};
 
 /// How late, at most, in milliseconds; and how a report calls it.
 const BY: [(i64, &str); 4] = [(1000, "upTo1s"), (60_000, "upTo1m"), (3_600_000, "upTo1h"), (86_400_000, "upTo1d")];
@@ -41,14 +44,14 @@ impl Order {
         }
     }
 
-    pub(super) fn check(&self, events: u64, data: &str) -> Check {
+    /// `sort` is the command that mends it.
+    pub(super) fn check(&self, events: u64, sort: &str) -> Check {
         let message = match self.late {
             0 => format!("{events} events in ascending order of time"),
             _ => format!(
-                "{} come after later ones, by up to {}; sort them: rankwright sort --data {} --out sorted.jsonl.gz",
+                "{} come after later ones, by up to {}; sort them: {sort}",
                 share(self.late, events, "events"),
-                length(self.worst),
-                quoted(data)
+                length(self.worst)
             ),
         };
         let names = BY.iter().map(|(_, name)| *name).chain([MORE]);
@@ -59,31 +62,14 @@ impl Order {
     }
 }
 
-/// A word of a shell's command.
-fn quoted(word: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-:".contains(&byte);
-    if word.chars().any(char::is_control) {
-        escaped(word)
-    } else if !word.is_empty() && word.bytes().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
-}
-
-/// The same without its control characters, as bash and zsh read it.
-fn escaped(word: &str) -> String {
-    let mut text = "$'".to_owned();
-    for sign in word.chars() {
-        match sign {
-            '\\' | '\'' => text.extend(['\\', sign]),
-            _ if sign.is_control() => {
-                sign.to_string().bytes().for_each(|byte| text += &format!("\\x{byte:02x}"));
-            }
-            _ => text.push(sign),
-        }
-    }
-    text + "'"
+/// The command that sorts these files, with an output that it takes: one beside what it reads.
+pub(super) fn sort(data: &Path, format: EventFormat) -> String {
+    let name = if format == EventFormat::SnowplowTsv { "sorted.tsv.gz" } else { "sorted.jsonl.gz" };
+    let places = [PathBuf::from(name), Path::new("..").join(name), std::env::temp_dir().join(name)];
+    let place = places.iter().find(|place| Target::of(place, data).is_ok()).unwrap_or(&places[0]);
+    let (data, out) = (data.to_string_lossy(), place.to_string_lossy());
+    let format = if format == EventFormat::Json { vec![] } else { vec!["--format", format.name()] };
+    shell::words([&["rankwright", "sort", "--data", &data][..], &format, &["--out", &out]].concat())
 }
 
 /// The id of an event.
@@ -93,17 +79,5 @@ pub(super) fn id(event: &Event) -> &str {
         Event::User(event) => event.id.as_str(),
         Event::Ranking(event) => event.id.as_str(),
         Event::Interaction(event) => event.id.as_str(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::quoted;
-
-    #[test]
-    fn a_path_is_one_word_of_the_command() {
-        assert_eq!(quoted("a/b-1.jsonl.gz"), "a/b-1.jsonl.gz");
-        assert_eq!(quoted("it's here"), r"'it'\''s here'");
-        assert_eq!(quoted("it's\n\u{1b}[2J\u{9b}m"), r"$'it\'s\x0a\x1b[2J\xc2\x9bm'");
     }
 }

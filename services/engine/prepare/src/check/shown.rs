@@ -32,6 +32,8 @@ pub(super) struct Rankings {
     items: u64,
     waiting: Waiting,
     repeated: u64,
+    /// Rankings whose items have labels.
+    labelled: u64,
     /// Interactions that name a ranking, and that name none.
     naming: u64,
     alone: u64,
@@ -81,6 +83,7 @@ impl Rankings {
             self.repeated += 1;
             return;
         };
+        self.labelled += u64::from(ranking.items.iter().any(|item| item.label.is_some_and(|label| label > 0.0)));
         let mut shown = Shown::new(id, self.items, items);
         let before = self.waiting.found(id);
         self.early += before;
@@ -152,7 +155,8 @@ impl Rankings {
         Check { name: "interaction-ranking join key", passed: missing == 0, message, examples, details }
     }
 
-    pub(super) fn positions(&self) -> Check {
+    /// The distribution; a failure where a model `ranks` and there is nothing that it could learn from.
+    pub(super) fn positions(&self, ranks: bool) -> Check {
         let placed: u64 = self.positions.iter().sum();
         let percent = |count: u64| format!("{:.1} %", count as f64 / placed.max(1) as f64 * 100.0);
         let first = self.positions.iter().take(TOLD).enumerate();
@@ -161,13 +165,18 @@ impl Rankings {
         if behind > 0 {
             told.push(format!("further down: {}", percent(behind)));
         }
-        let message = match placed {
-            0 => "no interaction comes behind its ranking and is with one of its items: there is nothing to learn from"
-                .to_owned(),
+        let none = "no interaction comes behind its ranking and is with one of its items";
+        let message = match (placed, self.labelled) {
+            (0, 0) if ranks => format!("{none}: there is nothing to learn from"),
+            (0, 0) => format!("{none}, which no model needs"),
+            (0, labelled) => format!("{none}; {labelled} rankings have items[].label"),
             _ => format!("{placed} interactions by position: {}", told.join(", ")),
         };
-        let details = json!({ "placed": placed, "counts": self.positions, "notLookedUp": self.forgotten });
-        Check { name: "interaction positions", passed: placed > 0, message, examples: Vec::new(), details }
+        let details = json!({
+            "placed": placed, "counts": self.positions, "notLookedUp": self.forgotten, "labelledRankings": self.labelled,
+        });
+        let passed = placed > 0 || self.labelled > 0 || !ranks;
+        Check { name: "interaction positions", passed, message, examples: Vec::new(), details }
     }
 
     pub(super) fn facts(&self) -> Vec<Fact> {

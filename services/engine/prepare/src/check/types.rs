@@ -3,7 +3,7 @@
 use super::report::Check;
 use super::{EXAMPLES, share};
 use compact_str::CompactString;
-use rankwright_config::Config;
+use rankwright_config::{Config, Model};
 use rankwright_event::Interaction;
 use rankwright_feature::effect::IMPRESSION;
 use serde_json::json;
@@ -15,6 +15,8 @@ const MOST: usize = 1000;
 #[derive(Debug)]
 pub(super) struct Types {
     known: BTreeSet<CompactString>,
+    /// Whether the configuration uses interactions of any type.
+    any: bool,
     counts: BTreeMap<CompactString, u64>,
     total: u64,
     unknown: u64,
@@ -22,12 +24,20 @@ pub(super) struct Types {
 }
 
 impl Types {
-    /// Those that models weigh and features count.
+    /// Those that models learn from or leave out by, and features count.
     pub(super) fn of(config: &Config) -> Self {
         let weighed = config.models.values().flat_map(|model| model.interactions().1);
+        let seen = || config.models.values().filter_map(Model::exclude_seen);
+        let left_out = seen().flat_map(|seen| seen.interactions.iter().map(String::as_str));
         let counted = config.features.iter().flat_map(|feature| feature.kind.interactions());
-        let known = weighed.chain(counted).chain([IMPRESSION]).map(CompactString::from).collect();
-        Self { known, counts: BTreeMap::new(), total: 0, unknown: 0, examples: Vec::new() }
+        let known = weighed.chain(left_out).chain(counted).chain([IMPRESSION]).map(CompactString::from).collect();
+        let any = seen().any(|seen| seen.interactions.is_empty());
+        Self { known, any, counts: BTreeMap::new(), total: 0, unknown: 0, examples: Vec::new() }
+    }
+
+    /// These are known as well.
+    pub(super) fn accept(&mut self, types: &[String]) {
+        self.known.extend(types.iter().map(CompactString::from));
     }
 
     pub(super) fn see(&mut self, interaction: &Interaction) {
@@ -37,7 +47,7 @@ impl Types {
         } else if self.counts.len() < MOST {
             self.counts.insert(interaction.kind.clone(), 1);
         }
-        if !self.known.contains(&interaction.kind) {
+        if !self.any && !self.known.contains(&interaction.kind) {
             self.unknown += 1;
             if self.examples.len() < EXAMPLES {
                 self.examples.push(format!("{:?} (type {:?})", interaction.id.as_str(), interaction.kind));

@@ -23,7 +23,21 @@ pub(super) struct Values {
     item: Readers,
     user: Readers,
     ranking: Readers,
+    /// What may carry fields, by [`Carrier`].
+    carriers: [u64; CARRIERS],
 }
+
+/// What carries a field.
+#[derive(Debug, Clone, Copy)]
+enum Carrier {
+    Item,
+    User,
+    Ranking,
+    /// An item of a ranking.
+    Shown,
+}
+
+const CARRIERS: usize = 4;
 
 type Readers = HashMap<CompactString, Vec<usize>, RandomState>;
 
@@ -36,7 +50,8 @@ struct Watched {
     /// Digest of the first value, and whether there was another one.
     first: Option<u64>,
     varies: bool,
-    seen: u64,
+    /// By [`Carrier`].
+    seen: [u64; CARRIERS],
 }
 
 /// What a `string` feature knows, and what it does not.
@@ -47,6 +62,8 @@ struct Category {
     first_alone: bool,
     values: u64,
     unknown: u64,
+    /// Of the unknown ones, those that are no texts.
+    no_texts: u64,
     counts: HashMap<CompactString, u64, RandomState>,
 }
 
@@ -75,43 +92,47 @@ impl Values {
         for readers in readers {
             readers.entry(source.field.as_str().into()).or_default().push(self.watched.len());
         }
-        self.watched.push(Watched { feature, source, category, first: None, varies: false, seen: 0 });
+        self.watched.push(Watched { feature, source, category, first: None, varies: false, seen: [0; CARRIERS] });
     }
 
     pub(super) fn see(&mut self, event: &Event) {
         match event {
-            Event::Item(update) => look(&self.item, &mut self.watched, &update.fields),
-            Event::User(update) => look(&self.user, &mut self.watched, &update.fields),
+            Event::Item(update) => self.look(Carrier::Item, &update.fields),
+            Event::User(update) => self.look(Carrier::User, &update.fields),
             Event::Ranking(ranking) => {
-                look(&self.ranking, &mut self.watched, &ranking.fields);
-                for item in &ranking.items {
-                    look(&self.ranking, &mut self.watched, &item.fields);
-                }
+                self.look(Carrier::Ranking, &ranking.fields);
+                ranking.items.iter().for_each(|item| self.look(Carrier::Shown, &item.fields));
             }
             Event::Interaction(_) => {}
         }
     }
 
+    fn look(&mut self, carrier: Carrier, fields: &[Field]) {
+        self.carriers[carrier as usize] += 1;
+        let readers = match carrier {
+            Carrier::Item => &self.item,
+            Carrier::User => &self.user,
+            Carrier::Ranking | Carrier::Shown => &self.ranking,
+        };
+        if readers.is_empty() {
+            return;
+        }
+        for field in fields {
+            for &place in readers.get(&field.name).into_iter().flatten() {
+                self.watched[place].see(carrier, &field.value);
+            }
+        }
+    }
+
     pub(super) fn facts(&self) -> Vec<Fact> {
         let unknown = self.watched.iter().filter_map(Watched::unknown);
-        unknown.chain(self.watched.iter().filter_map(Watched::constant)).collect()
-    }
-}
-
-fn look(readers: &Readers, watched: &mut [Watched], fields: &[Field]) {
-    if readers.is_empty() {
-        return;
-    }
-    for field in fields {
-        for &place in readers.get(&field.name).into_iter().flatten() {
-            watched[place].see(&field.value);
-        }
+        unknown.chain(self.watched.iter().filter_map(|watched| watched.constant(&self.carriers))).collect()
     }
 }
 
 impl Watched {
-    fn see(&mut self, value: &Value) {
-        self.seen += 1;
+    fn see(&mut self, carrier: Carrier, value: &Value) {
+        self.seen[carrier as usize] += 1;
         let digest = match &mut self.category {
             Some(category) => category.see(value),
             None if self.varies => return,
@@ -130,32 +151,42 @@ impl Watched {
         let often: Vec<String> =
             counts.iter().take(TOLD).map(|(value, count)| format!("{value:?} ({count})")).collect();
         let share = category.unknown as f64 / category.values as f64 * 100.0;
-        let message = format!(
-            "{} does not know {} of {} values of {} ({share:.1} %), such as {}",
-            self.feature,
-            category.unknown,
-            category.values,
-            self.source,
-            often.join(", ")
+        let mut message = format!(
+            "{} does not know {} of {} values of {} ({share:.1} %)",
+            self.feature, category.unknown, category.values, self.source
         );
+        if !often.is_empty() {
+            message += &format!(", such as {}", often.join(", "));
+        }
+        if category.no_texts > 0 {
+            message += &format!("; {} of them are no texts, which it cannot read", category.no_texts);
+        }
         let examples: serde_json::Map<_, _> =
             counts.iter().take(TOLD).map(|(value, count)| (value.to_string(), (**count).into())).collect();
         let details = json!({
             "feature": self.feature, "field": self.source.to_string(), "values": category.values, "unknown": category.unknown,
-            "distinct": category.counts.len(), "mostOften": examples,
+            "noTexts": category.no_texts, "distinct": category.counts.len(), "mostOften": examples,
         });
         Some(Fact { name: "unknown values", warning: true, message, details })
     }
 
-    fn constant(&self) -> Option<Fact> {
-        (self.seen > 1 && !self.varies).then(|| Fact {
+    /// Where some of what may carry the field lacks it, its absence is another value.
+    fn constant(&self, carriers: &[u64; CARRIERS]) -> Option<Fact> {
+        let lacks = |(seen, all): (&u64, &u64)| (1..*all).contains(seen);
+        let seen: u64 = self.seen.iter().sum();
+        if seen < 2 || self.varies || self.seen.iter().zip(carriers).any(lacks) {
+            return None;
+        }
+        let is_known = self.category.as_ref().is_none_or(|category| category.unknown < category.values);
+        let what = if is_known { "has one value alone" } else { "has no value that the feature knows" };
+        Some(Fact {
             name: "features that never vary",
             warning: true,
             message: format!(
-                "{}: {} has one value alone in {} events and items of rankings, so no model can learn from it",
-                self.feature, self.source, self.seen
+                "{}: {} {what} in {seen} events and items of rankings, so no model can learn from it",
+                self.feature, self.source
             ),
-            details: json!({ "feature": self.feature, "field": self.source.to_string(), "seen": self.seen }),
+            details: json!({ "feature": self.feature, "field": self.source.to_string(), "seen": seen }),
         })
     }
 }
@@ -168,6 +199,7 @@ impl Category {
             first_alone: text.encode == Encoding::Index,
             values: 0,
             unknown: 0,
+            no_texts: 0,
             counts: HashMap::default(),
         })
     }
@@ -178,7 +210,11 @@ impl Category {
             Value::Text(text) => std::slice::from_ref(text),
             Value::Texts(texts) if self.first_alone => texts.get(..1).unwrap_or_default(),
             Value::Texts(texts) => texts,
-            _ => &[],
+            Value::Numbers(numbers) if numbers.is_empty() => &[],
+            Value::Bool(_) | Value::Number(_) | Value::Numbers(_) => {
+                (self.values, self.unknown, self.no_texts) = (self.values + 1, self.unknown + 1, self.no_texts + 1);
+                &[]
+            }
         };
         let mut hasher = HASHER.build_hasher();
         for text in texts {

@@ -1,8 +1,10 @@
 //! The configuration as it is put together, and how it is written.
 
+use super::rules::is_unwanted;
 use super::seen::Seen;
 use super::yaml::{comment, count, word};
 use super::{Options, Proposal, Ruleset};
+use crate::shell;
 use std::collections::HashSet;
 use std::fmt::Write;
 
@@ -43,6 +45,8 @@ struct Model {
     name: &'static str,
     keys: Vec<String>,
     why: String,
+    /// As that of a feature.
+    before: Vec<String>,
 }
 
 /// The model that ranks.
@@ -69,7 +73,12 @@ impl Draft {
 
     /// Proposes a model besides the one that ranks.
     pub(super) fn model(&mut self, name: &'static str, keys: Vec<String>, why: String) {
-        self.models.push(Model { name, keys, why });
+        self.models.push(Model { name, keys, why, before: Vec::new() });
+    }
+
+    /// Proposes one that needs something first: its lines say what.
+    pub(super) fn model_hint(&mut self, name: &'static str, keys: Vec<String>, why: String, before: Vec<String>) {
+        self.models.push(Model { name, keys, why, before });
     }
 
     /// Proposes how long a ranking waits for interactions.
@@ -105,8 +114,16 @@ impl Draft {
             text.push_str("\n# No feature reads these fields:\n");
             self.left_out.iter().for_each(|line| line_of(&mut text, 0, &format!("- {line}")));
         }
-        let models = std::iter::once(RANKER).chain(self.models.iter().map(|model| model.name));
-        Proposal { text, features: self.features, models: models.map(str::to_owned).collect(), left_out: self.left_out }
+        let unwanted = seen.interactions.keys().filter(|name| is_unwanted(name)).map(ToString::to_string).collect();
+        let others = self.models.iter().filter(|model| model.before.is_empty()).map(|model| model.name);
+        let models = std::iter::once(RANKER).chain(others);
+        Proposal {
+            text,
+            features: self.features,
+            models: models.map(str::to_owned).collect(),
+            left_out: self.left_out,
+            unwanted,
+        }
     }
 
     fn write_models(&self, text: &mut String) {
@@ -135,9 +152,11 @@ impl Draft {
         }
         for model in &self.models {
             line_of(text, 2, &model.why);
-            let _ = writeln!(text, "  {}:", model.name);
+            model.before.iter().for_each(|line| line_of(text, 2, line));
+            let mark = if model.before.is_empty() { "" } else { "# " };
+            let _ = writeln!(text, "  {mark}{}:", model.name);
             for key in &model.keys {
-                let _ = writeln!(text, "    {key}");
+                let _ = writeln!(text, "  {mark}  {key}");
             }
         }
     }
@@ -172,7 +191,7 @@ fn line_of(text: &mut String, indent: usize, line: &str) {
 }
 
 fn head(seen: &Seen, options: &Options) -> String {
-    let Options { data, config, .. } = options;
+    let Options { data, events, config, .. } = options;
     let ruleset = match options.ruleset {
         Ruleset::Stable => "stable",
         Ruleset::All => "all",
@@ -196,7 +215,7 @@ fn head(seen: &Seen, options: &Options) -> String {
         "The line above each feature says why it is here, with what the events hold. Remove what you know better."
             .to_owned(),
         String::new(),
-        format!("  rankwright standalone --config {config} --data {data}"),
+        format!("  rankwright standalone {} {events}", shell::words(["--config", config])),
     ];
     let mut text = String::new();
     for line in lines {

@@ -14,6 +14,7 @@ use super::seen::{Group, Seen};
 use super::yaml::{amount, count, percent};
 use super::{Options, Ruleset};
 use class::Class;
+pub(super) use history::{is_unwanted, is_wanted};
 
 /// What carries the fields of rankings themselves.
 const RANKINGS: &str = "rankings";

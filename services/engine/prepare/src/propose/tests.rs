@@ -1,11 +1,12 @@
 use super::*;
-use rankwright_config::feature::Kind;
+use rankwright_config::feature::{Kind, MatchMethod};
 use rankwright_config::{Config, Feature, Model};
 use rankwright_event::json;
 use serde_json::{Value, json};
 
 fn options(ruleset: Ruleset) -> Options {
-    Options { ruleset, threshold: 0.003, data: "events".to_owned(), config: "config.yml".to_owned() }
+    let (data, events) = ("events".to_owned(), "--data events".to_owned());
+    Options { ruleset, threshold: 0.003, data, events, config: "config.yml".to_owned() }
 }
 
 fn proposed_with(options: Options, events: &[Value]) -> Result<Proposal, Error> {
@@ -206,14 +207,35 @@ fn fields_of_rankings_tell_queries_devices_times_and_pages_apart() {
             && text.contains("      # - query_title_bm25\n"),
         "{text}"
     );
-    // what is commented loads as well, once the dictionary is there
+    // what is commented loads as well, once the dictionary and the text model are there
     let uncommented = text.replace("# - ", "- ").replace("title.dict}", "/tmp/title.dict}");
     let (with, _) =
         Config::parse(&uncommented, "uncommented").unwrap_or_else(|errors| panic!("{errors}\n{uncommented}"));
-    assert_eq!(with.features.len(), config.features.len() + 1);
+    assert_eq!(with.features.len(), config.features.len() + 2);
+    let meaning = with.features.iter().find(|feature| feature.name == "query_title_meaning").map(|found| &found.kind);
+    let Some(Kind::FieldMatch(meaning)) = meaning else { panic!("{text}") };
+    assert!(matches!(meaning.method, MatchMethod::BiEncoder { model: Some(_), .. }), "{meaning:?}");
     let (_, all) = proposed(Ruleset::All, &events);
     for name in ["browser", "bot", "query_words", "query_title_ngram"] {
         assert!(all.features.iter().any(|feature| feature.name == name), "{name}");
+    }
+}
+
+#[test]
+fn commands_name_the_events_as_a_shell_reads_them() {
+    let items = (0..300).map(|number| item(number, &json!({"a/b c": format!("the shoe of kings number{number}")})));
+    let rankings = (0..200).flat_map(|number| {
+        [ranking(number, &json!({"query": format!("shoe {}", number % 90)}), &json!({})), interaction(number, "click")]
+    });
+    let events: Vec<Value> = items.chain(rankings).collect();
+    let (events_read, config) = ("--data 'my events' --format snowplow:tsv".to_owned(), "my config.yml".to_owned());
+    let options = Options { events: events_read, config, ..options(Ruleset::Stable) };
+    let text = proposed_with(options, &events).unwrap_or_else(|error| panic!("{error}")).text;
+    for command in [
+        "standalone --config 'my config.yml' --data 'my events' --format snowplow:tsv\n",
+        "termfreq --data 'my events' --format snowplow:tsv --fields 'a/b c' --language en --out 'a_b c.dict'\n",
+    ] {
+        assert!(text.contains(&format!("#   rankwright {command}")), "{command}: {text}");
     }
 }
 
@@ -269,6 +291,23 @@ fn recommenders_are_proposed_where_visitors_tell_what_is_alike() {
     assert_eq!(proposal.models, ["default", "popular"], "a visitor has one or two clicks");
     let (proposal, _) = proposed(Ruleset::Stable, &clicked(20, &json!({}), &json!({})));
     assert_eq!(proposal.models, ["default"], "twenty clicks say little");
+}
+
+#[test]
+fn texts_of_items_bring_a_recommender_as_a_comment_that_loads() {
+    let (proposal, config) =
+        proposed(Ruleset::Stable, &with_item_field(|number| json!(format!("word{number} and more words"))));
+    assert!(!config.models.contains_key("alike") && !proposal.models.contains(&"alike".to_owned()));
+    let uncomment = |line: &str| match line.strip_prefix("  # ") {
+        Some(rest) if rest == "alike:" || rest.starts_with("  ") => format!("  {rest}\n"),
+        _ => format!("{line}\n"),
+    };
+    let text: String = proposal.text.lines().map(uncomment).collect();
+    let (config, warnings) = Config::parse(&text, "uncommented").unwrap_or_else(|errors| panic!("{errors}\n{text}"));
+    let Some(Model::Semantic(alike)) = config.models.get("alike") else { panic!("{text}") };
+    assert!(alike.item_fields == ["field"] && warnings.is_empty(), "{alike:?} {warnings:?}");
+    let (proposal, _) = proposed(Ruleset::Stable, &with_item_field(|number| json!(number)));
+    assert!(!proposal.text.contains("alike"), "numbers are no texts");
 }
 
 #[test]
@@ -332,6 +371,14 @@ fn events_that_teach_nothing_are_refused_with_what_is_missing() {
         "{}",
         error(&shown)
     );
+    let unwanted = (0..5).flat_map(|number| [interaction(number, "impression"), interaction(number, "return")]);
+    let unwanted: Vec<Value> = shown.iter().cloned().chain(unwanted).collect();
+    let told =
+        "5 rankings, no interactions that say an item was wanted (there are impression, return) and no items[].label";
+    assert!(error(&unwanted).contains(told), "{}", error(&unwanted));
+    let mut labelled = unwanted;
+    labelled[0]["items"][0]["label"] = json!(1);
+    assert!(proposed_with(options(Ruleset::Stable), &labelled).is_ok());
 }
 
 #[test]

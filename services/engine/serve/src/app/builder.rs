@@ -145,6 +145,7 @@ impl Builder {
         let Self { config, store, loader, store_timeout, gated, registry, inference, seen, tracer, front, plugins } =
             self;
         let metrics = Metrics::new(&config.models, inference.keys().map(String::as_str), registry)?;
+        let gate = Gate::new(config.api.limits.max_concurrent_requests).shown_by(metrics.running());
         let connections = Connections::new(config.api.limits.max_connections, metrics.connections().clone());
         let page = front.map(|front| page(&config, front));
         let shared = Shared {
@@ -156,7 +157,7 @@ impl Builder {
             metrics,
             limits: Limits { api: config.api.limits, ahead: config.core.ingest.max_ahead },
             connections,
-            gate: Gate::new(config.api.limits.max_concurrent_requests),
+            gate,
             arrivals: Arrivals::before(config.api.limits.max_concurrent_requests),
             room: Room::new(config.api.limits.max_body_bytes),
             pool: Pool::start()?,

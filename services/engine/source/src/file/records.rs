@@ -2,9 +2,9 @@
 
 use super::block::Block;
 use super::cut::{self, Element, too_long};
-use crate::{BadLine, Position, Progress};
+use crate::{BadLine, Position, Progress, format};
 use memchr::memchr;
-use rankwright_event::DecodeError;
+use rankwright_event::{DecodeError, Timestamp};
 use std::sync::Arc;
 
 /// Some records of one file that follow each other, not decoded yet: what [`Files::read_records`](crate::Files::read_records)
@@ -53,6 +53,14 @@ impl Records {
 }
 
 impl Record<'_> {
+    /// When its event happened; nothing where it is an enriched event of Snowplow that holds none of ours.
+    ///
+    /// # Errors
+    /// It is no event. Of JSON, `event` and `timestamp` alone are looked at.
+    pub fn time(&self) -> Result<Option<Timestamp>, DecodeError> {
+        format::time(self.block.format, self.text)
+    }
+
     /// This record as one that is no event, for this reason.
     pub fn bad(&self, error: &DecodeError) -> BadLine {
         let (line, reason) = self.reason(error);

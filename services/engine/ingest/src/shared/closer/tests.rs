@@ -166,7 +166,8 @@ async fn of_too_many_interactions_that_wait_in_memory_the_oldest_wait_no_longer(
     let clicks = (0..5).map(|number| clicked(&format!("r{number}"), 10 + number));
     let (mut closer, _, store) = closer_of(clicks.collect(), 3, 1 << 28).await;
     closer.tick(WALL).await.expect("works");
-    assert_eq!((closer.counters().unknown, open(&store).await), (2, 0));
+    let Counters { unknown, evicted_interactions, .. } = closer.counters();
+    assert_eq!((unknown, evicted_interactions, open(&store).await), (2, 2, 0));
     assert_eq!(ids(&store, Space::Waiting).await, ["click on r2", "click on r3", "click on r4"]);
 }
 

@@ -19,17 +19,22 @@ pub(super) struct Wanted<'a> {
     pub(super) taken: &'a Taken,
 }
 
-pub(super) fn is_unwanted(name: &str) -> bool {
+/// Whether interactions with this name say that an item was not wanted.
+pub(in crate::propose) fn is_unwanted(name: &str) -> bool {
     let name = name.to_lowercase();
     UNWANTED.iter().any(|word| name.contains(word))
+}
+
+/// Whether they say that it was.
+pub(in crate::propose) fn is_wanted(name: &str) -> bool {
+    name != IMPRESSION && !is_unwanted(name)
 }
 
 impl Facts<'_> {
     /// Kinds of interactions that say an item was wanted, the most frequent first.
     pub(super) fn wanted(&self) -> Vec<Wanted<'_>> {
         let kinds = self.seen.interactions.iter().map(|(name, taken)| Wanted { name, taken });
-        let mut kinds: Vec<Wanted<'_>> =
-            kinds.filter(|kind| kind.name != IMPRESSION && !is_unwanted(kind.name)).collect();
+        let mut kinds: Vec<Wanted<'_>> = kinds.filter(|kind| is_wanted(kind.name)).collect();
         kinds.sort_by_key(|kind| std::cmp::Reverse(kind.taken.count));
         kinds
     }

@@ -1,9 +1,9 @@
 //! What the models learn from: weights of interactions, and recommenders where visitors are told apart.
 
-use super::Facts;
 use super::history::{IMPRESSION, Wanted, is_unwanted};
+use super::{Facts, text};
 use crate::propose::draft::Draft;
-use crate::propose::yaml::{count, word};
+use crate::propose::yaml::{count, list, word};
 
 /// Fewer interactions than these recommend nothing.
 const ENOUGH: u64 = 50;
@@ -36,6 +36,7 @@ pub(super) fn propose(facts: &Facts<'_>, draft: &mut Draft) {
     let wanted: Vec<&Wanted<'_>> = wanted.iter().filter(|kind| kind.taken.count >= ENOUGH).collect();
     popular(facts, &wanted, draft);
     similar(&wanted, draft);
+    alike(facts, draft);
 }
 
 /// A ranking waits half as long again as nearly all interactions need, of the kind that needs the longest: what comes later is
@@ -136,4 +137,18 @@ fn similar(wanted: &[&Wanted<'_>], draft: &mut Draft) {
         count(items)
     );
     draft.model("similar", keys, why);
+}
+
+/// Items whose texts are alike.
+fn alike(facts: &Facts<'_>, draft: &mut Draft) {
+    let texts = facts.texts();
+    let Some(first) = texts.first() else { return };
+    let (model, dim) = text::encoder(text::language(texts.iter().copied()));
+    let keys = vec![
+        "type: semantic".to_owned(),
+        format!("encoder: {{type: bert, model: {}, dim: {dim}}}", word(model)),
+        format!("itemFields: {}", list(texts.iter().map(|known| known.name))),
+    ];
+    let why = format!("recommends items with similar texts, new ones as well: {} {}", first.source, first.carried());
+    draft.model_hint("alike", keys, why, vec![format!("{}. Uncomment it:", text::NEEDS_MODEL)]);
 }
