@@ -45,7 +45,8 @@ pub(super) fn import(
         return Some(import);
     };
     // an import makes a second generation: before servers say so, they may tell of the state that it replaced
-    let is_filled = state.replaced_by.is_none() && facts.observed.heard.said.iter().any(|said| said.store.generation > 1);
+    let is_filled =
+        state.replaced_by.is_none() && facts.observed.heard.said.iter().any(|said| said.store.generation > 1);
     import.state = import.state.or_else(|| is_filled.then(|| state.id.clone()));
     let Some(filled) = &import.state else { return Some(import) };
     let lost = filled != state.replaced_by.as_ref().unwrap_or(&state.id);

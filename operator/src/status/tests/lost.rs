@@ -67,10 +67,18 @@ fn an_empty_state_is_the_services_own_when_its_author_says_so() {
 }
 
 /// The status of a service whose import has ended, with its Job or after that was cleared away.
-fn of_import(with_job: bool, accepted: Option<&str>, before: RankingServiceStatus, id: &str, generation: u32) -> RankingServiceStatus {
+fn of_import(
+    with_job: bool,
+    accepted: Option<&str>,
+    before: RankingServiceStatus,
+    id: &str,
+    generation: u32,
+) -> RankingServiceStatus {
     let (mut service, plan, mut workloads) = (service(imported()), planned(imported()).unwrap(), working());
-    workloads.import = with_job.then(|| crate::testing::job("import", json!({"conditions": [{"type": "Complete", "status": "True"}]})));
-    service.metadata.annotations = accepted.map(|id| [("rankwright.dev/accepted-state".to_owned(), id.to_owned())].into());
+    workloads.import = with_job
+        .then(|| crate::testing::job("import", json!({"conditions": [{"type": "Complete", "status": "True"}]})));
+    service.metadata.annotations =
+        accepted.map(|id| [("rankwright.dev/accepted-state".to_owned(), id.to_owned())].into());
     service.status = Some(before);
     let (applied, observed) = (Applied::default(), server(id, generation, None, &[]));
     let facts = Facts {
