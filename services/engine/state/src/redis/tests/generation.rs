@@ -342,8 +342,8 @@ fn a_state_of_another_cluster_is_claimed_by_those_alone_who_take_it_over() {
         store.claim(&claim("c1/search/shop/u2", false)).await.expect("it was made again");
         let found = owner_of(settings.clone(), &service).await.expect("asks");
         assert_eq!(found, Some(Owner::new("c1/search/shop/u2")));
-        for refused in [claim("c2/search/shop/u3", false), Claim::default()] {
-            let error = store.claim(&refused).await.expect_err("it belongs to another cluster");
+        for refused in [claim("c2/search/shop/u3", false), claim("c1/search/blog/u3", false), Claim::default()] {
+            let error = store.claim(&refused).await.expect_err("it belongs to another one");
             assert!(matches!(&error, Error::Owned { owner, .. } if owner.contains("search/shop")), "{error}");
         }
         store.claim(&claim("c2/search/shop/u3", true)).await.expect("takes it over");
