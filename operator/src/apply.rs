@@ -75,16 +75,22 @@ pub async fn all(
             Err(error) => return Err(error),
         }
     }
+    let mut left = false;
     for gone in unwanted(ctx, service, desired, optional).await? {
         match delete(&ctx.client, &gone).await {
             Ok(()) => {
                 info!(object = gone.name(), namespace = service.namespace(), "deleted what is no longer wanted");
             }
-            Err(error) if error.is_refusal() => refused = refused.or(Some(error)),
+            Err(error) if error.is_refusal() => {
+                left = true;
+                refused = refused.or(Some(error));
+            }
             Err(error) => return Err(error),
         }
     }
-    ctx.seen.clear(service, desired, optional);
+    if !left {
+        ctx.seen.clear(service, desired, optional);
+    }
     refused.map_or(Ok(()), Err)
 }
 
