@@ -65,6 +65,56 @@ fn a_pod_without_a_node_says_why() {
     assert!(found[0].text.contains("Insufficient memory"));
 }
 
+/// A rank server's pod on a node since 03:00:00, with an init container and a sidecar in these states, and its trouble at that time.
+fn trouble_beside(first: Value, program: Value, beside: Value, set_up: &str, now: &str) -> Option<String> {
+    let container = |name: &str, image: &str, state: Value| json!({"name": name, "image": image, "imageID": "", "ready": false, "restartCount": 0, "state": state});
+    let at = "2026-11-22T03:00:00Z";
+    let conditions = json!([
+        {"type": "PodScheduled", "status": "True", "lastTransitionTime": at},
+        {"type": "PodReadyToStartContainers", "status": set_up, "lastTransitionTime": at},
+    ]);
+    let status = json!({
+        "conditions": conditions,
+        "initContainerStatuses": [container("fetch", "fetch:1", first)],
+        "containerStatuses": [container("mesh", "mesh:1", beside), container("rank", "rankwright:1", program)],
+    });
+    let pod =
+        json!({"metadata": {"name": "pod-1", "labels": {"app.kubernetes.io/component": "rank"}}, "status": status});
+    let pods = [seen(serde_json::from_value(pod).unwrap())];
+    of_pods(&pods, now.parse().unwrap()).troubles.pop().map(|trouble| trouble.text)
+}
+
+#[test]
+fn containers_beside_the_program_that_do_not_run_are_told_by_name() {
+    let (waits, now) = (|reason: &str| json!({"waiting": {"reason": reason}}), "2026-11-22T03:00:05Z");
+    let (turn, done) = (|| waits("PodInitializing"), || json!({"terminated": {"exitCode": 0}}));
+    let running = || json!({"running": {}});
+    let told = trouble_beside(waits("ErrImagePull"), turn(), turn(), "True", now);
+    assert_eq!(told.unwrap(), "container fetch of pod pod-1 has no image: fetch:1 cannot be pulled");
+    let told = trouble_beside(json!({"terminated": {"exitCode": 1, "message": "no"}}), turn(), turn(), "True", now);
+    assert_eq!(told.unwrap(), "container fetch of pod pod-1 ended with exit code 1: no");
+    let told = trouble_beside(done(), running(), waits("ImagePullBackOff"), "True", now);
+    assert_eq!(told.unwrap(), "container mesh of pod pod-1 has no image: mesh:1 cannot be pulled");
+    assert_eq!(trouble_beside(done(), running(), running(), "True", now), None);
+}
+
+#[test]
+fn a_pod_whose_node_does_not_set_it_up_is_told_after_half_a_minute() {
+    let told = |first: &str, set_up: &str, second: u32| {
+        let state = |what: &str| match what {
+            "running" => json!({"running": {}}),
+            reason => json!({"waiting": {"reason": reason}}),
+        };
+        let (turn, now) = (|| state("PodInitializing"), format!("2026-11-22T03:00:{second}Z"));
+        trouble_beside(state(first), turn(), turn(), set_up, &now)
+    };
+    assert_eq!(told("PodInitializing", "False", 29), None);
+    let text = told("PodInitializing", "False", 30).unwrap();
+    assert!(text.starts_with("pod pod-1 does not begin: ") && text.contains("kubectl describe pod pod-1"), "{text}");
+    assert_eq!(told("PodInitializing", "True", 59), None, "an image is fetched");
+    assert_eq!(told("running", "False", 59), None, "it has begun");
+}
+
 #[test]
 fn a_training_without_a_node_is_no_trouble_while_one_may_be_made() {
     let trouble = |part: &str, now: &str| {
