@@ -303,7 +303,7 @@ failing() {
 }
 ok "and why a service is not ready" failing
 pinned() {
-  plugin pin shop default v1 && [ "$(kubectl get rankingservice shop --namespace sample-minimal --output 'jsonpath={.spec.modelVersion.default}')" = v1 ] &&
+  not plugin pin shop default v1 2>"$work/why" && grep -q 'the operator has not looked at it' "$work/why" && [ "$(kubectl get rankingservice shop --namespace sample-minimal --output 'jsonpath={.spec.modelVersion.default}')" = v1 ] &&
     plugin rollback shop default 2>"$work/why" && return 1
   grep -q 'pinned to v1' "$work/why" && plugin pin shop default --remove &&
     [ -z "$(kubectl get rankingservice shop --namespace sample-minimal --output 'jsonpath={.spec.modelVersion.default}')" ]
