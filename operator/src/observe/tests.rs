@@ -3,6 +3,7 @@
 use super::servers::Servers;
 use super::*;
 use crate::ask::{Ask, Said, Store};
+use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
@@ -269,4 +270,55 @@ fn a_server_is_asked_over_tls_where_its_own_pod_has_a_certificate() {
     };
     assert_eq!(at(json!({})).as_deref(), Some("10.0.0.1"));
     assert_eq!(at(json!({"rankwright.dev/encrypted": "true"})).as_deref(), Some("https://10.0.0.1"));
+}
+
+/// A service with a rank server of its own, and the pod of that.
+fn one_of_many(number: usize) -> (RankingService, Vec<Arc<Pod>>) {
+    let mut service = crate::testing::service(json!({}));
+    (service.metadata.name, service.metadata.uid) = (Some(format!("shop-{number}")), Some(number.to_string()));
+    (service, vec![server(&format!("10.1.{}.{}", number / 250, number % 250), "Running", "True")])
+}
+
+fn listening(ask: Arc<dyn Ask>) -> Arc<Context> {
+    let silent = tower::service_fn(|_: http::Request<kube::client::Body>| {
+        std::future::pending::<Result<http::Response<kube::client::Body>, std::convert::Infallible>>()
+    });
+    let metrics = Arc::new(crate::metrics::Metrics::new().unwrap());
+    Arc::new(Context::new(kube::Client::new(silent, "default"), ask, metrics, crate::testing::defaults()))
+}
+
+#[tokio::test]
+async fn what_servers_of_a_thousand_services_say_is_asked_at_the_same_time() {
+    let ctx = listening(Arc::new(Together(tokio::sync::Barrier::new(1000))));
+    let services: Vec<_> = (0..1000).map(one_of_many).collect();
+    let begin = services.iter().map(|(service, pods)| servers::ask(&ctx, service, pods));
+    futures_util::future::join_all(begin).await;
+    let round = servers::changed(&ctx, None).count();
+    let changed = tokio::time::timeout(std::time::Duration::from_secs(60), round).await.unwrap();
+    assert_eq!(changed, 0, "they say what they have said before");
+}
+
+/// A server that counts how often it is asked, and says so.
+#[derive(Default)]
+struct Counting(std::sync::atomic::AtomicU32);
+
+impl Ask for Counting {
+    fn ask<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Option<Said>> {
+        let times = self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
+        Box::pin(
+            async move { Some(Said { store: Store { generation: times, ..Store::default() }, ..Said::default() }) },
+        )
+    }
+}
+
+#[tokio::test]
+async fn what_was_just_heard_is_not_asked_again() {
+    let ctx = listening(Arc::new(Counting::default()));
+    let (service, pods) = one_of_many(1);
+    let told = async || servers::ask(&ctx, &service, &pods).await.said[0].store.generation;
+    assert_eq!(told().await, 1);
+    let changed: Vec<_> = servers::changed(&ctx, Some("search")).collect().await;
+    assert_eq!(changed, [("search".to_owned(), "shop-1".to_owned())]);
+    assert_eq!(told().await, 2, "the server said so while it was listened to");
+    assert_eq!(told().await, 3, "that was once");
 }
