@@ -118,9 +118,8 @@ fn programs_of_another_service_or_cluster_neither_write_to_a_state_nor_remove_it
     let [ours, theirs, beside] = ["c1/search/shop", "c2/search/shop", "c1/search/blog"].map(owner);
     run(&import, &[ours]).ok();
     let there = redis.values(&service);
-    for (stranger, of) in
-        [(&[theirs][..], "another cluster (c1)"), (&[], "another cluster (c1)"), (&[beside], "this cluster")]
-    {
+    let other = "another cluster (c1)";
+    for (stranger, of) in [(&[theirs][..], other), (&[][..], other), (&[beside][..], "this cluster")] {
         let refused = run(&import, stranger).refused().stderr;
         assert!(refused.contains(&format!("belongs to RankingService search/shop of {of}")), "{refused}");
         assert!(refused.contains("RANKWRIGHT_TAKE_OVER=true"), "{refused}");
