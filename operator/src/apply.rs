@@ -148,7 +148,7 @@ async fn looked(ctx: &Context, service: &RankingService, child: &Child) -> Resul
     let cache = ctx.cache(&service.namespace().unwrap_or_default());
     let (api, before) = (api(ctx, service, child), cache.moment(&child.resource.kind));
     let mut live = api.get_opt(&child.object.name_any()).await.map_err(Error::reading(child.name()))?;
-    if let Some(orphan) = live.as_ref().filter(|live| orphans::is_orphan(service, live)) {
+    if let Some(orphan) = live.as_ref().filter(|live| orphans::is_orphan(service, *live)) {
         let refused = |source| Error::Apply { child: child.name(), source: Box::new(source) };
         live = Some(orphans::adopt(&api, child, orphan).await.map_err(refused)?);
     }

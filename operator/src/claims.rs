@@ -155,7 +155,8 @@ impl Claims {
         let ours = api.get_opt(CLAIM).await?.filter(|lease| lease.labels().get(OPERATOR) == Some(&self.own));
         let Some(lease) = ours else { return Ok(()) };
         // without the fields that are ours, unless somebody has changed it since
-        let metadata = ObjectMeta { resource_version: lease.resource_version(), ..ObjectMeta::default() };
+        let (name, resource_version) = (Some(CLAIM.to_owned()), lease.resource_version());
+        let metadata = ObjectMeta { name, resource_version, ..ObjectMeta::default() };
         let nothing = Lease { metadata, spec: None };
         match api.patch(CLAIM, &PatchParams::apply(FIELD_MANAGER).force(), &Patch::Apply(nothing)).await {
             Err(kube::Error::Api(answer)) if answer.code == 409 => Ok(()),

@@ -281,7 +281,7 @@ fn one_of_many(number: usize) -> (RankingService, Vec<Arc<Pod>>) {
 
 fn listening(ask: Arc<dyn Ask>) -> Arc<Context> {
     let silent = tower::service_fn(|_: http::Request<kube::client::Body>| {
-        std::future::pending::<Result<http::Response<kube::client::Body>, std::convert::Infallible>>()
+        std::future::pending::<std::result::Result<http::Response<kube::client::Body>, std::convert::Infallible>>()
     });
     let metrics = Arc::new(crate::metrics::Metrics::new().unwrap());
     Arc::new(Context::new(kube::Client::new(silent, "default"), ask, metrics, crate::testing::defaults()))
