@@ -303,7 +303,7 @@ failing() {
 }
 ok "and why a service is not ready" failing
 pinned() {
-  plugin pin shop default v1 && [ "$(kubectl get rankingservice shop --namespace sample-minimal --output 'jsonpath={.spec.modelVersion.default}')" = v1 ] &&
+  not plugin pin shop default v1 2>"$work/why" && grep -q 'the operator has not looked at it' "$work/why" && [ "$(kubectl get rankingservice shop --namespace sample-minimal --output 'jsonpath={.spec.modelVersion.default}')" = v1 ] &&
     plugin rollback shop default 2>"$work/why" && return 1
   grep -q 'pinned to v1' "$work/why" && plugin pin shop default --remove &&
     [ -z "$(kubectl get rankingservice shop --namespace sample-minimal --output 'jsonpath={.spec.modelVersion.default}')" ]
@@ -326,7 +326,8 @@ ok "a sample with a wrong schedule is refused with what to write" refused
 chart() { helm upgrade --install rankwright-operator charts/rankwright-operator --namespace rankwright-system "$@"; }
 uninstalled() { helm uninstall rankwright-operator --namespace rankwright-system --wait; }
 left() { kubectl get deployments,services,roles,rolebindings,clusterroles,clusterrolebindings,networkpolicies,serviceaccounts,poddisruptionbudgets --all-namespaces --selector app.kubernetes.io/instance=rankwright-operator --output name; }
-nothing() { [ -z "$(left | tee "$work/left")" ] || { cat "$work/left"; return 1; }; }
+claims() { kubectl get leases --all-namespaces --field-selector metadata.name=rankwright-operator-looks-here --output name; }
+nothing() { [ -z "$({ left; claims; } | tee "$work/left")" ] || { cat "$work/left"; return 1; }; }
 ok "the operator's chart takes over what was installed without Helm" chart --take-ownership --force-conflicts
 ok "and changes it" chart --force-conflicts --set replicas=3
 ok "it is uninstalled" uninstalled
@@ -352,6 +353,12 @@ ok "it is upgraded to two namespaces" chart --set 'watchNamespaces={shop,search}
 ok "where its account may work" may list secrets --namespace shop
 ok "and in the second one" may list secrets --namespace search
 ok "and nowhere else" not may list secrets --namespace default
+ok "it may say in its Lease there that it looks here" may patch leases/rankwright-operator-looks-here --namespace search
+claimed() { # as an operator does that has no rights any more when it ends
+  printf 'apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata: {name: rankwright-operator-looks-here, labels: {rankwright.dev/operator: rankwright-system}}\n' |
+    kubectl apply --server-side --field-manager rankwright-operator --namespace search --filename -
+}
+ok "an operator says so" claimed
 ok "it is uninstalled" uninstalled
 ok "and leaves nothing behind" nothing
 

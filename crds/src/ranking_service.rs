@@ -147,7 +147,8 @@ pub struct RankingServiceSpec {
     pub deletion_policy: DeletionPolicy,
 
     /// Takes over the objects of a former resource of this name that was deleted with `--cascade=orphan`: those with the
-    /// labels that the operator gives them, and without an owner that is there. Default: they are left alone, and NameTaken is told.
+    /// labels that the operator gives them, and without an owner that is there. Those that are not wanted go. Default: they are left
+    /// alone, and NameTaken is told.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub adopt_orphans: bool,
 

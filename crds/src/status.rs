@@ -168,6 +168,9 @@ pub struct ImportStatus {
     pub phase: ImportPhase,
     /// Its Job.
     pub job: String,
+    /// The state that it filled, by its id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<String>,
     /// When it began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Time>,
@@ -189,6 +192,6 @@ pub enum ImportPhase {
     Complete,
     /// The former state stays live.
     Failed,
-    /// It was complete, and the state that it filled is gone.
+    /// It was complete, and another state lies in the place of the one that it filled.
     Lost,
 }

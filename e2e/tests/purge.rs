@@ -101,7 +101,7 @@ fn parts_of_a_purged_service_go_from_a_bucket_that_it_shares() {
 }
 
 #[test]
-fn programs_of_another_cluster_neither_write_to_a_state_nor_remove_it_unless_told_to() {
+fn programs_of_another_service_or_cluster_neither_write_to_a_state_nor_remove_it_unless_told_to() {
     let Some(redis) = Redis::for_tests() else { return };
     let folder = tempfile::tempdir().expect("there is room for temporary files");
     let folder = folder.path();
@@ -114,12 +114,14 @@ fn programs_of_another_cluster_neither_write_to_a_state_nor_remove_it_unless_tol
     };
     let import = ["import", "--config", "config.yml", "--data", "events.jsonl"];
     let purge = ["purge", "--config", "config.yml", "--yes"];
-    let [ours, theirs] = [("RANKWRIGHT_OWNER", "c1/search/shop/u1"), ("RANKWRIGHT_OWNER", "c2/search/shop/u2")];
+    let owner = |mark| ("RANKWRIGHT_OWNER", mark);
+    let [ours, theirs, beside] = ["c1/search/shop", "c2/search/shop", "c1/search/blog"].map(owner);
     run(&import, &[ours]).ok();
     let there = redis.values(&service);
-    for stranger in [&[theirs][..], &[]] {
+    let other = "another cluster (c1)";
+    for (stranger, of) in [(&[theirs][..], other), (&[][..], other), (&[beside][..], "this cluster")] {
         let refused = run(&import, stranger).refused().stderr;
-        assert!(refused.contains("belongs to RankingService search/shop of another cluster (c1)"), "{refused}");
+        assert!(refused.contains(&format!("belongs to RankingService search/shop of {of}")), "{refused}");
         assert!(refused.contains("RANKWRIGHT_TAKE_OVER=true"), "{refused}");
         let refused = run(&purge, stranger).refused().stderr;
         assert!(refused.contains("nothing was removed") && refused.contains("--take-over"), "{refused}");

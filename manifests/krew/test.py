@@ -133,12 +133,12 @@ class PluginTest(unittest.TestCase):
             file.write(text)
         return path
 
-    def run_plugin(self, *arguments, code=0):
+    def run_plugin(self, *arguments, code=0, errors=False):
         path = os.path.join(self.folder, "bin") + os.pathsep + os.environ["PATH"]
         environment = {**os.environ, "PATH": path, "HOME": self.folder, "KUBECONFIG": os.path.join(self.folder, "config")}
         done = subprocess.run([PLUGIN, *arguments], env=environment, capture_output=True, text=True, timeout=60)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
-        return done.stdout if code == 0 or done.stdout else done.stderr
+        return done.stdout if not errors and (code == 0 or done.stdout) else done.stderr
 
     def called(self):
         with open(self.calls, encoding="utf-8") as file:
@@ -238,6 +238,17 @@ warning: not used
         self.run_plugin("pin", "shop", "default", "--remove")
         pins = [body["spec"]["modelVersion"] for method, _, body in self.server.written if method == "PATCH"]
         self.assertEqual(pins, [{"default": "20261114T162500000Z-1a2b3c4d"}, {"default": None}])
+
+    def test_pin_tells_that_the_operator_has_refused_it_or_has_not_looked_at_it(self):
+        refused = {**READY, "status": "False", "reason": "NoSuchVersion", "message": "there is no version v7; there are: v1"}
+        self.server.objects["rankingservices"] = [service([refused])]
+        said = self.run_plugin("pin", "shop", "default", "v7", code=1, errors=True)
+        self.assertEqual(said, "error: the operator refuses it: there is no version v7; there are: v1\n")
+        behind = service()
+        behind["metadata"]["generation"] = 3
+        self.server.objects["rankingservices"] = [behind]
+        said = self.run_plugin("pin", "shop", "default", "v7", code=1, errors=True)
+        self.assertIn("the operator has not looked at it within ten seconds", said)
 
     def test_rollback_runs_the_command_in_a_rank_server_unless_a_pin_wins(self):
         self.run_plugin("rollback", "shop", "default")

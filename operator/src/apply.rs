@@ -75,16 +75,22 @@ pub async fn all(
             Err(error) => return Err(error),
         }
     }
+    let mut left = false;
     for gone in unwanted(ctx, service, desired, optional).await? {
         match delete(&ctx.client, &gone).await {
             Ok(()) => {
                 info!(object = gone.name(), namespace = service.namespace(), "deleted what is no longer wanted");
             }
-            Err(error) if error.is_refusal() => refused = refused.or(Some(error)),
+            Err(error) if error.is_refusal() => {
+                left = true;
+                refused = refused.or(Some(error));
+            }
             Err(error) => return Err(error),
         }
     }
-    ctx.seen.clear(service, desired, optional);
+    if !left {
+        ctx.seen.clear(service, desired, optional);
+    }
     refused.map_or(Ok(()), Err)
 }
 
@@ -145,7 +151,7 @@ async fn looked(ctx: &Context, service: &RankingService, child: &Child) -> Resul
     let cache = ctx.cache(&service.namespace().unwrap_or_default());
     let (api, before) = (api(ctx, service, child), cache.moment(&child.resource.kind));
     let mut live = api.get_opt(&child.object.name_any()).await.map_err(Error::reading(child.name()))?;
-    if let Some(orphan) = live.as_ref().filter(|live| orphans::is_orphan(service, live)) {
+    if let Some(orphan) = live.as_ref().filter(|live| orphans::is_orphan(service, *live)) {
         let refused = |source| Error::Apply { child: child.name(), source: Box::new(source) };
         live = Some(orphans::adopt(&api, child, orphan).await.map_err(refused)?);
     }

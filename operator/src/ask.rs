@@ -13,6 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
+use tokio::sync::Semaphore;
 
 /// A server that takes longer is not asked again in this round.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -98,9 +99,20 @@ pub trait Ask: Send + Sync {
 
 /// Asks over HTTP. Whoever does not answer in time is spared for a while: many that are not reached would keep the others
 /// waiting.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct OverHttp {
     silent: Mutex<HashMap<String, Silence>>,
+    /// Each question has a connection, of which a process may have about a thousand.
+    connections: Semaphore,
+}
+
+/// So many rank servers are asked at the same time.
+const CONNECTIONS: usize = 768;
+
+impl Default for OverHttp {
+    fn default() -> Self {
+        Self { silent: Mutex::default(), connections: Semaphore::new(CONNECTIONS) }
+    }
 }
 
 /// An address that has not answered in time.
@@ -135,6 +147,7 @@ impl Ask for OverHttp {
             if self.is_spared(address, Instant::now()) {
                 return None;
             }
+            let _turn = self.connections.acquire().await; // it is never closed
             let Ok(answered) = tokio::time::timeout(PATIENCE, get(address)).await else {
                 self.spare(address, Instant::now());
                 return None;

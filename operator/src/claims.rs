@@ -2,7 +2,7 @@
 //! other does; the second one warns.
 //!
 //! An operator of all namespaces has the Lease by which it leads labelled, and finds others by that label. An operator of some has rights
-//! in those alone, so it keeps a labelled Lease in each of them, which other ones find there. The label names the operator by its
+//! in those alone, so it labels a Lease in each of them, which the chart makes, and which other ones find there. The label names the operator by its
 //! own namespace: in one namespace there is one operator, as its Lease has a fixed name.
 
 use crate::error::said;
@@ -12,7 +12,7 @@ use crate::scope::Scope;
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
-use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, Preconditions};
+use kube::api::{Api, ListParams, Patch, PatchParams};
 use kube::runtime::events::{Event, EventType, Recorder};
 use kube::{Client, Resource, ResourceExt};
 use std::collections::{BTreeMap, BTreeSet};
@@ -154,9 +154,14 @@ impl Claims {
         let api: Api<Lease> = Api::namespaced(self.client.clone(), namespace);
         let ours = api.get_opt(CLAIM).await?.filter(|lease| lease.labels().get(OPERATOR) == Some(&self.own));
         let Some(lease) = ours else { return Ok(()) };
-        let preconditions = Preconditions { uid: lease.uid(), resource_version: lease.resource_version() };
-        let seen = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
-        api.delete(CLAIM, &seen).await.map(drop)
+        // without the fields that are ours, unless somebody has changed it since
+        let (name, resource_version) = (Some(CLAIM.to_owned()), lease.resource_version());
+        let metadata = ObjectMeta { name, resource_version, ..ObjectMeta::default() };
+        let nothing = Lease { metadata, spec: None };
+        match api.patch(CLAIM, &PatchParams::apply(FIELD_MANAGER).force(), &Patch::Apply(nothing)).await {
+            Err(kube::Error::Api(answer)) if answer.code == 409 => Ok(()),
+            answer => answer.map(drop),
+        }
     }
 }
 

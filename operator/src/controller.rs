@@ -33,7 +33,7 @@ use watches::Watches;
 pub(crate) const CONCURRENCY: u16 = 16;
 
 /// How often rank servers are asked whether they have something new to say, such as that the state store went away.
-const LISTEN: Duration = Duration::from_secs(10);
+const LISTEN: Duration = Duration::from_secs(8);
 
 /// How often it is asked whether an API came or went.
 const LOOK_FOR_APIS: Duration = Duration::from_secs(60);
@@ -150,8 +150,8 @@ async fn watch(ctx: &Arc<Context>, scope: &Scope, apis: &Apis, mut ended: tokio:
 fn heard(ctx: Arc<Context>, namespace: Option<String>) -> impl Stream<Item = ObjectRef<Guarded>> + Send + 'static {
     let rounds = stream::unfold((ctx, namespace), async |(ctx, namespace)| {
         tokio::time::sleep(LISTEN).await;
-        let changed = observe::changed(&ctx, namespace.as_deref()).await;
-        Some((stream::iter(changed), (ctx, namespace)))
+        let changed = observe::changed(&ctx, namespace.as_deref());
+        Some((changed, (ctx, namespace)))
     });
     rounds.flatten().map(|(namespace, name)| ObjectRef::new(&name).within(&namespace))
 }

@@ -16,6 +16,10 @@ use tracing::{info, warn};
 /// Name of the Lease.
 pub const LEASE: &str = "rankwright-operator";
 
+/// Annotation of the Lease with the id of the cluster. An operator that is confined to some namespaces may not ask for it, and
+/// marks states as before.
+const CLUSTER: &str = "rankwright.dev/cluster";
+
 /// How long a holder counts that does not renew, and how often it does.
 #[derive(Debug, Clone, Copy)]
 pub struct Timing {
@@ -37,6 +41,7 @@ pub struct Candidate {
     /// Whose end is the Lease's.
     owner: Option<OwnerReference>,
     labels: BTreeMap<String, String>,
+    annotations: BTreeMap<String, String>,
     identity: String,
     timing: Timing,
 }
@@ -51,7 +56,7 @@ impl Candidate {
     /// Under a name that no other candidate has.
     pub fn new(client: Client, namespace: &str, identity: String, timing: Timing) -> Self {
         let api = Api::namespaced(client, namespace);
-        Self { api, owner: None, labels: BTreeMap::new(), identity, timing }
+        Self { api, owner: None, labels: BTreeMap::new(), annotations: BTreeMap::new(), identity, timing }
     }
 
     /// Has the Lease go with the operator's own ServiceAccount, as when it is uninstalled. Who is no ServiceAccount of this namespace,
@@ -68,6 +73,20 @@ impl Candidate {
     #[must_use]
     pub fn labelled(self, labels: BTreeMap<String, String>) -> Self {
         Self { labels, ..self }
+    }
+
+    /// Has the Lease keep the id of the cluster, where it is known.
+    #[must_use]
+    pub fn of_cluster(self, id: Option<String>) -> Self {
+        Self { annotations: id.map(|id| (CLUSTER.to_owned(), id)).into_iter().collect(), ..self }
+    }
+
+    /// The id of the cluster that an earlier operator has left in the Lease.
+    ///
+    /// # Errors
+    /// When the API server does not answer.
+    pub async fn known_cluster(&self) -> kube::Result<Option<String>> {
+        Ok(self.api.get_opt(LEASE).await?.and_then(|lease| lease.annotations().get(CLUSTER).cloned()))
     }
 
     /// Waits until the lease is held; when it was asked for, as others count from later on.
@@ -131,6 +150,7 @@ impl Candidate {
                 name: Some(LEASE.to_owned()),
                 owner_references: self.owner.clone().map(|owner| vec![owner]),
                 labels: Some(self.labels.clone()),
+                annotations: Some(self.annotations.clone()),
                 ..ObjectMeta::default()
             };
             let lease = Lease { metadata, spec: Some(self.spec(0)) };
@@ -175,6 +195,7 @@ impl Candidate {
         let labels = lease.metadata.labels.get_or_insert_default();
         labels.remove(OPERATOR);
         labels.extend(self.labels.clone());
+        lease.metadata.annotations.get_or_insert_default().extend(self.annotations.clone());
         let changes = lease.spec.as_ref().and_then(|spec| spec.lease_transitions).unwrap_or(0);
         Lease { spec: Some(self.spec(changes + 1)), ..lease }
     }

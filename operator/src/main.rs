@@ -130,7 +130,12 @@ async fn run(options: RunOptions) -> Result<()> {
     let candidate = candidate.owned_by_account(client.clone(), &options.own_namespace).await;
     let scopes = Scope::of(&options.namespace);
     let claims = Claims::new(client.clone(), &options.own_namespace, &scopes);
-    let candidate = candidate.labelled(claims.of_leader());
+    // one that looks at some namespaces may not read others
+    let cluster = match scopes.iter().all(|scope| scope.namespace.is_none()) {
+        true => connection::cluster_id(&client).await?,
+        false => candidate.known_cluster().await.context("the Lease does not say which cluster this is")?,
+    };
+    let candidate = candidate.labelled(claims.of_leader()).of_cluster(cluster.clone());
     let stop = Arc::new(Notify::new());
     let signal = stopped();
     let mut signal = std::pin::pin!(signal);
@@ -139,11 +144,6 @@ async fn run(options: RunOptions) -> Result<()> {
         () = &mut signal => return Ok(()),
         ended = ports => anyhow::bail!("the port of /health has ended: {ended:?}"),
         ended = level => anyhow::bail!("the port of /log-level has ended: {ended:?}"),
-    };
-    // one that looks at some namespaces may not read others
-    let cluster = match scopes.iter().all(|scope| scope.namespace.is_none()) {
-        true => connection::cluster_id(&client).await?,
-        false => None,
     };
     let defaults = Defaults { image: options.image, namespace: Some(options.own_namespace), user, cluster };
     let ctx = Context::new(client, Arc::new(OverHttp::default()), metrics, defaults);

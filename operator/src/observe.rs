@@ -14,7 +14,7 @@ use crate::reconcile::{Context, locked};
 use crate::status::Reason;
 use crate::{Error, Result};
 use k8s_openapi::api::batch::v1::Job;
-use k8s_openapi::api::core::v1::{ContainerStateTerminated, Pod, PodCondition};
+use k8s_openapi::api::core::v1::{ContainerState, ContainerStateTerminated, ContainerStatus, Pod, PodCondition};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
@@ -28,6 +28,9 @@ const NODE_PATIENCE: SignedDuration = SignedDuration::from_mins(5);
 
 /// So long a pod may wait for its place before that is told.
 const PLACE_PATIENCE: SignedDuration = SignedDuration::from_secs(15);
+
+/// So long the node of a pod may set up its volumes and network before that is told.
+const SETUP_PATIENCE: SignedDuration = SignedDuration::from_secs(30);
 
 /// Of what a program said last, in bytes.
 const LONGEST_LINE: usize = 300;
@@ -185,15 +188,35 @@ pub fn prune(pod: &mut Pod) {
     pod.metadata.owner_references = None;
     let Some(status) = &mut pod.status else { return };
     status.conditions.iter_mut().for_each(|conditions| {
-        conditions.retain(|condition| matches!(condition.type_.as_str(), "Ready" | "PodScheduled"));
+        conditions.retain(|condition| matches!(condition.type_.as_str(), "Ready" | "PodScheduled" | SET_UP));
     });
-    // a mesh adds containers of its own; ours has the name of its part
-    let part = labels::component_of(&pod.metadata);
+    // a mesh adds containers of its own; ours has the name of its part, and comes first
+    let is_ours =
+        |container: &ContainerStatus| labels::component_of(&pod.metadata).is_none_or(|part| container.name == part);
     status.container_statuses.iter_mut().for_each(|containers| {
-        containers.retain(|container| part.is_none_or(|part| container.name == part));
+        containers.sort_by_key(|container| !is_ours(container));
+        containers.retain(|container| is_ours(container) || fails(container));
     });
-    (status.init_container_statuses, status.ephemeral_container_statuses) = (None, None);
+    status.ephemeral_container_statuses = None;
     (status.pod_ips, status.host_ips) = (None, None);
+}
+
+/// The condition of a pod whose node has set up its volumes and network.
+const SET_UP: &str = "PodReadyToStartContainers";
+
+/// Whether a container waits for more than its turn, or has ended badly.
+fn fails(container: &ContainerStatus) -> bool {
+    let ended = |state: &Option<ContainerState>| {
+        state.as_ref().and_then(|state| state.terminated.as_ref()).is_some_and(|ended| ended.exit_code != 0)
+    };
+    let waiting = container.state.as_ref().and_then(|state| state.waiting.as_ref());
+    let why = waiting.and_then(|waiting| waiting.reason.as_deref());
+    why.is_some_and(|why| !is_turn(why)) || ended(&container.state) || ended(&container.last_state)
+}
+
+/// Whether a container waits for its turn alone.
+fn is_turn(reason: &str) -> bool {
+    matches!(reason, "ContainerCreating" | "PodInitializing")
 }
 
 fn is_ready(pod: &Pod) -> bool {
@@ -249,8 +272,8 @@ fn trouble(pod: &Pod, now: Timestamp) -> Option<(Reason, String)> {
     if pod.metadata.deletion_timestamp.is_some() && is_of_deployment(pod) {
         return None; // another one takes its place
     }
-    if let Some(ended) = terminated(pod).filter(|ended| ended.exit_code != 0) {
-        return Some((Reason::PodEnds, format!("pod {name} ended with {}", end(ended))));
+    if let Some(ended) = terminated(pod) {
+        return (ended.exit_code != 0).then(|| (Reason::PodEnds, format!("pod {name} ended with {}", end(ended))));
     }
     if let Some(unplaced) = unplaced(pod) {
         let since = unplaced.last_transition_time.as_ref();
@@ -260,28 +283,61 @@ fn trouble(pod: &Pod, now: Timestamp) -> Option<(Reason, String)> {
         let why = unplaced.message.as_deref().unwrap_or("no reason given");
         return (!begins).then(|| (Reason::PodWithoutNode, format!("pod {name} finds no node: {why}")));
     }
-    let container = status.container_statuses.as_ref()?.first()?;
+    let containers = [&status.init_container_statuses, &status.container_statuses].into_iter().flatten().flatten();
+    containers.clone().find_map(|container| trouble_of(pod, container)).or_else(|| {
+        let began = |container: &ContainerStatus| {
+            container.state.as_ref().is_some_and(|state| state.running.is_some() || state.terminated.is_some())
+        };
+        let waits = is_being_set_up(pod, now) && containers.clone().next().is_some() && !containers.clone().any(began);
+        let text = format!(
+            "pod {name} does not begin: its node has set up neither its volumes nor its network; kubectl describe pod {name} says why, such as a Secret that is missing"
+        );
+        waits.then_some((Reason::PodWaits, text))
+    })
+}
+
+/// Whether the node of a pod has worked on its volumes and network for too long.
+fn is_being_set_up(pod: &Pod, now: Timestamp) -> bool {
+    let condition = |kind: &str, status: &str| {
+        let mut conditions = pod.status.iter().flat_map(|status| status.conditions.iter().flatten());
+        conditions.find(|condition| condition.type_ == kind && condition.status == status)
+    };
+    let placed = condition("PodScheduled", "True").and_then(|placed| placed.last_transition_time.as_ref());
+    // once it has, images are fetched, which takes as long as it takes
+    condition(SET_UP, "False").is_some() && placed.is_some_and(|placed| now.duration_since(placed.0) >= SETUP_PATIENCE)
+}
+
+/// Why a container of a pod does not run: the program, or one that its author or a mesh has put beside it.
+fn trouble_of(pod: &Pod, container: &ContainerStatus) -> Option<(Reason, String)> {
+    let is_program = labels::component_of(&pod.metadata).is_none_or(|part| container.name == part);
+    let name = match is_program {
+        true => format!("pod {}", pod.name_any()),
+        false => format!("container {} of pod {}", container.name, pod.name_any()),
+    };
+    let state = container.state.as_ref()?;
+    if let Some(ended) = state.terminated.as_ref() {
+        return (ended.exit_code != 0).then(|| (Reason::PodEnds, format!("{name} ended with {}", end(ended))));
+    }
     let last = container.last_state.as_ref().and_then(|state| state.terminated.as_ref());
     let again = || {
         let last = last.map(|last| format!(", with {}", end(last))).unwrap_or_default();
-        (Reason::PodEnds, format!("pod {name} ends again and again{last}"))
+        (Reason::PodEnds, format!("{name} ends again and again{last}"))
     };
-    let Some(waiting) = container.state.as_ref()?.waiting.as_ref() else {
+    let Some(waiting) = state.waiting.as_ref() else {
         // it has begun anew, and may end as before
         return (!is_ready(pod) && last.is_some_and(|last| last.exit_code != 0)).then(again);
     };
     match waiting.reason.as_deref()? {
-        "ContainerCreating" | "PodInitializing" => None,
+        reason if is_turn(reason) => None,
         "ErrImagePull" | "ImagePullBackOff" | "InvalidImageName" | "ErrImageNeverPull" => {
             let why = waiting.message.as_deref().and_then(not_pulled).map(|why| format!(": {why}"));
-            let text =
-                format!("pod {name} has no image: {} cannot be pulled{}", container.image, why.unwrap_or_default());
+            let text = format!("{name} has no image: {} cannot be pulled{}", container.image, why.unwrap_or_default());
             Some((Reason::PodWithoutImage, text))
         }
         "CrashLoopBackOff" => Some(again()),
         reason => {
             let said = waiting.message.as_deref().map(|text| format!(": {text}")).unwrap_or_default();
-            Some((Reason::PodWaits, format!("pod {name} waits with {reason}{said}")))
+            Some((Reason::PodWaits, format!("{name} waits with {reason}{said}")))
         }
     }
 }

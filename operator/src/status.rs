@@ -70,7 +70,7 @@ pub fn of(facts: &Facts<'_>, now: Timestamp) -> RankingServiceStatus {
     warnings.extend(facts.plan.and_then(|plan| plan.held.as_ref()).map(|held| format!("ingest {held}")));
     warnings.extend(facts.workloads.scaler.as_ref().and_then(|scaler| parts::blind(scaler, now)));
     let state = state::state(facts, before.state.as_ref());
-    let import = state::import(parts::import(facts, before.import.as_ref()), state.as_ref());
+    let import = state::import(facts, parts::import(facts, before.import.as_ref()), state.as_ref());
     let told = conditions::Told { models: &models, training: training.told.as_ref(), state: state.as_ref() };
     RankingServiceStatus {
         observed_generation: facts.service.metadata.generation,

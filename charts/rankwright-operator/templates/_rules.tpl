@@ -71,14 +71,11 @@ to look at an object that somebody has changed before it is put back.
   resources: [scaledobjects]
   verbs: [get, list, watch, create, patch, delete]
 {{- if include "rankwright-operator.namespaces" . }}
-# The Lease that says that this operator looks here. A second operator that looks here as well warns because of it.
-- apiGroups: [coordination.k8s.io]
-  resources: [leases]
-  verbs: [create]
+# The Lease of the chart that says that this operator looks here. A second operator that looks here as well warns because of it.
 - apiGroups: [coordination.k8s.io]
   resources: [leases]
   resourceNames: [rankwright-operator-looks-here]
-  verbs: [get, patch, delete]
+  verbs: [get, patch]
 {{- else }}
 # Finds the Leases of other operators by their label, to warn of each.
 - apiGroups: [coordination.k8s.io]

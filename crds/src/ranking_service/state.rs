@@ -14,11 +14,11 @@ use serde::{Deserialize, Serialize};
 )]
 pub struct StateStore {
     /// Name under which the data lie in Redis and S3. Default: the namespace and name of this resource, as
-    /// `<namespace>.<name>`. Set it to take over data of another resource.
+    /// `<namespace>.<name>`. Set it, with takeOver, to take over data of another resource.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 128), regex(pattern = "^[A-Za-z0-9._-]+$"))]
     pub service: Option<String>,
-    /// Take over a state that belongs to a RankingService of another cluster. Programs refuse it otherwise.
+    /// Take over a state that belongs to another RankingService, of this cluster or another. Programs refuse it otherwise.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub take_over: bool,
     /// A Redis server, version 6.2 or newer.

@@ -1,5 +1,6 @@
 //! Finding the objects of a service that are no longer wanted.
 
+use super::orphans;
 use crate::apis::{Apis, is_absent};
 use crate::build::Child;
 use crate::labels;
@@ -11,7 +12,7 @@ use k8s_openapi::api::batch::v1::{CronJob, Job};
 use k8s_openapi::api::core::v1::{ConfigMap, Service, ServiceAccount};
 use k8s_openapi::api::networking::v1::{Ingress, NetworkPolicy};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
-use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, ListParams, Preconditions};
+use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, ListParams, PartialObjectMeta, Preconditions};
 use kube::{Client, ResourceExt};
 use rankwright_crds::RankingService;
 use std::collections::HashSet;
@@ -60,7 +61,8 @@ pub fn kinds(optional: &Apis) -> Vec<ApiResource> {
     kinds
 }
 
-/// Objects that this service owns and that are not among those wanted.
+/// Objects that this service owns and that are not among those wanted; also those that a former one of its name has left, where the
+/// resource takes over what that had.
 ///
 /// # Errors
 /// When they cannot be listed.
@@ -73,15 +75,17 @@ pub async fn unwanted(
     let namespace = service.namespace().unwrap_or_default();
     // nothing is left over while the same objects are wanted as before
     let cleared = ctx.seen.is_cleared(service, wanted, optional);
+    // the watches show objects by their owner, which these do not have
+    let orphans = service.spec.adopt_orphans && !cleared;
     let wanted: HashSet<(&str, String)> =
         wanted.iter().map(|child| (child.resource.kind.as_str(), child.object.name_any())).collect();
     let mut found = Vec::new();
     for resource in kinds(optional) {
         // any sight of them will do: one that has gone on is deleted by nobody, as its identity is named
         let owned = match shown(ctx, service, &resource) {
-            Some(shown) => shown,
+            Some(shown) if !orphans => shown,
             None if cleared => continue,
-            None => listed(&ctx.client, service, &resource).await?,
+            _ => listed(&ctx.client, service, &resource).await?,
         };
         for (object, uid) in owned {
             if !wanted.contains(&(resource.kind.as_str(), object.clone())) {
@@ -110,7 +114,7 @@ fn shown(ctx: &Context, service: &RankingService, resource: &ApiResource) -> Opt
     Some(shown.into_iter().filter(|(_, sight)| !sight.going).map(|(name, sight)| (name, sight.uid)).collect())
 }
 
-/// The same as they are.
+/// The same as they are, with those that are left for it.
 async fn listed(client: &Client, service: &RankingService, resource: &ApiResource) -> Result<Vec<(String, String)>> {
     let selected = ListParams::default().match_any().labels(&labels::text(&labels::common(&service.name_any())));
     let api: Api<DynamicObject> =
@@ -119,8 +123,11 @@ async fn listed(client: &Client, service: &RankingService, resource: &ApiResourc
         Err(error) if is_absent(&error) => return Ok(Vec::new()), // its API went meanwhile
         answer => answer.map_err(Error::reading(format!("objects of kind {}", resource.kind)))?,
     };
-    let ours =
-        listed.iter().filter(|object| object.metadata.deletion_timestamp.is_none() && labels::owns(service, *object));
+    let is_ours = |object: &&PartialObjectMeta<DynamicObject>| {
+        object.metadata.deletion_timestamp.is_none()
+            && (labels::owns(service, *object) || orphans::is_left(service, *object))
+    };
+    let ours = listed.iter().filter(is_ours);
     Ok(ours.map(|object| (object.name_any(), object.uid().unwrap_or_default())).collect())
 }
 

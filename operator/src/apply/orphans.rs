@@ -9,7 +9,7 @@ use serde_json::json;
 use tracing::info;
 
 /// Whether an object is one that the operator made for a resource of this name which is gone, and that this one takes over.
-pub(super) fn is_orphan(service: &RankingService, live: &DynamicObject) -> bool {
+pub(super) fn is_orphan<K: ResourceExt>(service: &RankingService, live: &K) -> bool {
     let ours = labels::is_managed(live) && labels::service_of(live) == Some(service.name_any());
     // of one name there is one resource at a time: another identity is gone
     let gone = live.owner_references().iter().all(|owner| {
@@ -19,6 +19,12 @@ pub(super) fn is_orphan(service: &RankingService, live: &DynamicObject) -> bool 
                 && Some(&owner.uid) != service.metadata.uid.as_ref())
     });
     service.spec.adopt_orphans && ours && gone
+}
+
+/// Whether an orphan is nobody's any more, so that it goes where it is not wanted. The Job that `kubectl create job --from` has made
+/// names its CronJob, and goes with that.
+pub(super) fn is_left<K: ResourceExt>(service: &RankingService, live: &K) -> bool {
+    is_orphan(service, live) && live.owner_references().iter().all(|owner| owner.kind == RankingService::kind(&()))
 }
 
 /// Has an object belong to the resource that a child is of, and to nobody else.
@@ -60,6 +66,8 @@ mod tests {
         assert!(!is_orphan(&asks, &left(&labels, owner("RankingService", "shop", "0-0"))), "it is there already");
         assert!(!is_orphan(&asks, &left(&labels, owner("RankingService", "blog", "former"))));
         assert!(!is_orphan(&asks, &left(&labels, owner("Deployment", "shop", "former"))));
+        let by_hand = left(&labels, json!([{"apiVersion": "batch/v1", "kind": "CronJob", "name": "a", "uid": "b"}]));
+        assert!(is_left(&asks, &left(&labels, json!([]))) && !is_left(&asks, &by_hand), "it goes with its CronJob");
         assert!(!is_orphan(&asks, &left(&json!(crate::labels::common("blog")), json!([]))));
         assert!(
             !is_orphan(&asks, &left(&json!({"app.kubernetes.io/instance": "shop"}), json!([]))),

@@ -76,13 +76,13 @@ impl Seen {
 
     /// Whether everything was deleted that is not among these objects.
     pub fn is_cleared(&self, service: &RankingService, wanted: &[Child], optional: &Apis) -> bool {
-        service.uid().is_some_and(|uid| lock(&self.cleared).get(&uid) == Some(&names(wanted, optional)))
+        service.uid().is_some_and(|uid| lock(&self.cleared).get(&uid) == Some(&names(service, wanted, optional)))
     }
 
     /// Notes that everything was.
     pub fn clear(&self, service: &RankingService, wanted: &[Child], optional: &Apis) {
         if let Some(uid) = service.uid() {
-            lock(&self.cleared).insert(uid, names(wanted, optional));
+            lock(&self.cleared).insert(uid, names(service, wanted, optional));
         }
     }
 
@@ -108,10 +108,10 @@ fn place(child: &Child) -> (String, String) {
     (owner.unwrap_or_default(), child.name())
 }
 
-/// Which objects these are.
-fn names(wanted: &[Child], optional: &Apis) -> u64 {
+/// Which objects these are, and whether those of a former resource belong to them.
+fn names(service: &RankingService, wanted: &[Child], optional: &Apis) -> u64 {
     let names: Vec<String> = wanted.iter().map(Child::name).collect();
-    digest(&(names, format!("{optional:?}")))
+    digest(&(names, format!("{optional:?}"), service.spec.adopt_orphans))
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -14,6 +14,8 @@ pub(super) struct Services {
     ready: IntGaugeVec,
     available: IntGaugeVec,
     stuck: IntGaugeVec,
+    pub(super) lost: IntGaugeVec,
+    pub(super) unpinned: IntGaugeVec,
     trainings: IntGaugeVec,
     trained: IntGaugeVec,
 }
@@ -47,6 +49,16 @@ impl Services {
                 "1 where a rollout of rank servers or ingest workers has exceeded its progress deadline, 0 else",
                 &[namespace, name],
             )?,
+            lost: gauge(
+                "rankwright_operator_service_state_lost",
+                "1 where the condition StateIntact is False, 0 else",
+                &[namespace, name],
+            )?,
+            unpinned: gauge(
+                "rankwright_operator_service_pin_not_served",
+                "1 where a version is pinned that rank servers do not serve, 0 else",
+                &[namespace, name],
+            )?,
             trainings: gauge(
                 "rankwright_operator_service_training_timestamp_seconds",
                 "When the last training ended, by its outcome",
@@ -61,7 +73,8 @@ impl Services {
     }
 
     pub(super) fn reset(&self) {
-        for gauge in [&self.resources, &self.ready, &self.available, &self.stuck, &self.trainings, &self.trained] {
+        let of_conditions = [&self.resources, &self.ready, &self.available, &self.stuck, &self.lost, &self.unpinned];
+        for gauge in of_conditions.into_iter().chain([&self.trainings, &self.trained]) {
             gauge.reset();
         }
     }
@@ -79,11 +92,17 @@ impl Services {
             self.resources.with_label_values(&[&condition.type_, &condition.status]).inc();
         }
         let (namespace, name) = (service.namespace().unwrap_or_default(), service.name_any());
-        let holds = |kind: &str| {
-            status.conditions.iter().any(|condition| condition.type_ == kind && condition.status == "True")
+        let says = |kind: &str, wanted: &str| {
+            status.conditions.iter().any(|condition| condition.type_ == kind && condition.status == wanted)
         };
-        let stuck = status.conditions.iter().any(|condition| condition.reason == "RolloutStuck");
-        let told = [(&self.ready, holds("Ready")), (&self.available, holds("Available")), (&self.stuck, stuck)];
+        let because = |reason: &str| status.conditions.iter().any(|condition| condition.reason == reason);
+        let told = [
+            (&self.ready, says("Ready", "True")),
+            (&self.available, says("Available", "True")),
+            (&self.stuck, because("RolloutStuck")),
+            (&self.lost, says("StateIntact", "False")),
+            (&self.unpinned, because("PinNotServed") || because("NoSuchVersion")),
+        ];
         for (gauge, holds) in told {
             gauge.with_label_values(&[&namespace, &name]).set(holds.into());
         }

@@ -1,9 +1,10 @@
 #![allow(clippy::unwrap_used)]
 
 use super::Metrics;
-use crate::testing::{measured, measured_of};
+use crate::testing::{measured, measured_of, service};
 use kube::core::{DeserializeGuard, error_boundary::InvalidObject};
 use kube::runtime::{reflector, watcher};
+use prometheus::IntGaugeVec;
 use serde_json::json;
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -21,6 +22,25 @@ fn services_are_told_by_name_with_what_alerts_go_by() {
         assert!(text.contains(line), "{line} in {text}");
     }
     assert!(!text.contains(r#"model="pinned""#), "nobody wants a pinned one to be young: {text}");
+}
+
+#[test]
+fn a_lost_state_and_a_pin_that_is_not_served_are_told_until_they_are_mended() {
+    let gauges = |told: &[(&str, &str, &str)]| {
+        let condition = |(kind, status, reason): &(&str, &str, &str)| json!({"type": kind, "status": status, "reason": reason, "message": "", "lastTransitionTime": "2026-11-16T00:00:00Z"});
+        let mut service = service(json!({}));
+        let conditions: Vec<_> = told.iter().map(condition).collect();
+        service.status = serde_json::from_value(json!({ "conditions": conditions })).unwrap();
+        let metrics = Metrics::new().unwrap();
+        metrics.services.note(&service);
+        let value = |gauge: &IntGaugeVec| gauge.with_label_values(&["search", "shop"]).get();
+        (value(&metrics.services.lost), value(&metrics.services.unpinned))
+    };
+    assert_eq!(gauges(&[("StateIntact", "True", "Intact"), ("ModelTrained", "True", "Served")]), (0, 0));
+    assert_eq!(gauges(&[("StateIntact", "False", "StateLost")]), (1, 0));
+    assert_eq!(gauges(&[("StateIntact", "Unknown", "NobodyToAsk")]), (0, 0));
+    assert_eq!(gauges(&[("ModelTrained", "False", "PinNotServed")]), (0, 1));
+    assert_eq!(gauges(&[("ConfigurationValid", "False", "NoSuchVersion")]), (0, 1), "it was refused");
 }
 
 #[test]

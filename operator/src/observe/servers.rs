@@ -5,12 +5,13 @@ use crate::ask::{Ask, Model, Refused, Said};
 use crate::labels::{self, Component};
 use crate::reconcile::{Context, locked};
 use futures_util::future::{join, join_all};
-use futures_util::stream::{self, StreamExt};
+use futures_util::stream::{self, Stream, StreamExt};
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;
 use rankwright_crds::RankingService;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// So many rank servers of a service are asked, at the same time.
 const ASKED: usize = 16;
@@ -18,8 +19,11 @@ const ASKED: usize = 16;
 /// At most this many servers that are not ready are asked what they wait for.
 const WAITING: usize = 4;
 
-/// So many services are listened to at the same time.
-const LISTENED: usize = 32;
+/// So many services are listened to at the same time. Those that share a store which is away all answer late.
+const LISTENED: usize = 1024;
+
+/// For so long a service need not be asked again for what it has said while it was listened to.
+const FRESH: Duration = Duration::from_secs(5);
 
 /// Whom to ask.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -61,6 +65,8 @@ pub(crate) struct Listened {
     name: String,
     servers: Servers,
     heard: Heard,
+    /// What was heard since, and nobody has looked at.
+    fresh: Option<(Instant, Heard)>,
 }
 
 impl Servers {
@@ -148,25 +154,51 @@ pub(super) async fn once(ctx: &Context, pods: &[Arc<Pod>]) -> Heard {
 /// Asks the rank servers among the pods of a service, and remembers what they say.
 pub(super) async fn ask(ctx: &Context, service: &RankingService, pods: &[Arc<Pod>]) -> Heard {
     let (servers, uid) = (Servers::of(pods), service.uid().unwrap_or_default());
-    let heard = servers.heard(&*ctx.ask).await;
+    let heard = match fresh(ctx, &uid, &servers) {
+        Some(heard) => heard,
+        None => servers.heard(&*ctx.ask).await,
+    };
     let mut listened = locked(&ctx.listened);
     if servers.asked.is_empty() {
         listened.remove(&uid);
     } else {
         let (namespace, name) = (service.namespace().unwrap_or_default(), service.name_any());
-        listened.insert(uid, Listened { namespace, name, servers, heard: heard.clone() });
+        listened.insert(uid, Listened { namespace, name, servers, heard: heard.clone(), fresh: None });
     }
     heard
 }
 
-/// Asks all rank servers of a namespace, or of all, again that were asked before; namespace and name of the services of which they say
-/// something else now.
-pub async fn changed(ctx: &Context, namespace: Option<&str>) -> Vec<(String, String)> {
-    let here = |listened: &&Listened| namespace.is_none_or(|namespace| listened.namespace == namespace);
-    let listened: Vec<Listened> = locked(&ctx.listened).values().filter(here).cloned().collect();
-    let asked = stream::iter(listened).map(|before| async move {
-        let now = before.servers.heard(&*ctx.ask).await;
-        (now != before.heard).then_some((before.namespace, before.name))
+/// What these servers of a service have said a moment ago, once.
+fn fresh(ctx: &Context, uid: &str, servers: &Servers) -> Option<Heard> {
+    let mut listened = locked(&ctx.listened);
+    let known = listened.get_mut(uid).filter(|known| known.servers == *servers)?;
+    let (at, heard) = known.fresh.take()?;
+    (at.elapsed() < FRESH).then_some(heard)
+}
+
+/// Asks all rank servers of a namespace, or of all, again that were asked before; namespace and name of each service of which they say
+/// something else now, as soon as they do.
+pub fn changed(ctx: &Arc<Context>, namespace: Option<&str>) -> impl Stream<Item = (String, String)> + Send + use<> {
+    let here = |listened: &Listened| namespace.is_none_or(|namespace| listened.namespace == namespace);
+    let listened: Vec<(String, Listened)> = locked(&ctx.listened)
+        .iter()
+        .filter(|(_, one)| here(one))
+        .map(|(uid, one)| (uid.clone(), one.clone()))
+        .collect();
+    let ctx = ctx.clone();
+    let asked = stream::iter(listened).map(move |(uid, before)| {
+        let ctx = ctx.clone();
+        async move {
+            let now = before.servers.heard(&*ctx.ask).await;
+            if now == before.heard {
+                return None;
+            }
+            let mut listened = locked(&ctx.listened);
+            if let Some(known) = listened.get_mut(&uid).filter(|known| known.servers == before.servers) {
+                known.fresh = Some((Instant::now(), now));
+            }
+            Some((before.namespace, before.name))
+        }
     });
-    asked.buffer_unordered(LISTENED).filter_map(async |changed| changed).collect().await
+    asked.buffer_unordered(LISTENED).filter_map(std::future::ready)
 }

@@ -3,6 +3,7 @@
 use super::servers::Servers;
 use super::*;
 use crate::ask::{Ask, Said, Store};
+use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
@@ -63,6 +64,56 @@ fn a_pod_without_a_node_says_why() {
     let found = of_pods(&[seen(serde_json::from_value(pod).unwrap())], Timestamp::UNIX_EPOCH).troubles;
     assert_eq!(found[0].part, Component::Ingest);
     assert!(found[0].text.contains("Insufficient memory"));
+}
+
+/// A rank server's pod on a node since 03:00:00, with an init container and a sidecar in these states, and its trouble at that time.
+fn trouble_beside(first: Value, program: Value, beside: Value, set_up: &str, now: &str) -> Option<String> {
+    let container = |name: &str, image: &str, state: Value| json!({"name": name, "image": image, "imageID": "", "ready": false, "restartCount": 0, "state": state});
+    let at = "2026-11-22T03:00:00Z";
+    let conditions = json!([
+        {"type": "PodScheduled", "status": "True", "lastTransitionTime": at},
+        {"type": "PodReadyToStartContainers", "status": set_up, "lastTransitionTime": at},
+    ]);
+    let status = json!({
+        "conditions": conditions,
+        "initContainerStatuses": [container("fetch", "fetch:1", first)],
+        "containerStatuses": [container("mesh", "mesh:1", beside), container("rank", "rankwright:1", program)],
+    });
+    let pod =
+        json!({"metadata": {"name": "pod-1", "labels": {"app.kubernetes.io/component": "rank"}}, "status": status});
+    let pods = [seen(serde_json::from_value(pod).unwrap())];
+    of_pods(&pods, now.parse().unwrap()).troubles.pop().map(|trouble| trouble.text)
+}
+
+#[test]
+fn containers_beside_the_program_that_do_not_run_are_told_by_name() {
+    let (waits, now) = (|reason: &str| json!({"waiting": {"reason": reason}}), "2026-11-22T03:00:05Z");
+    let (turn, done) = (|| waits("PodInitializing"), || json!({"terminated": {"exitCode": 0}}));
+    let running = || json!({"running": {}});
+    let told = trouble_beside(waits("ErrImagePull"), turn(), turn(), "True", now);
+    assert_eq!(told.unwrap(), "container fetch of pod pod-1 has no image: fetch:1 cannot be pulled");
+    let told = trouble_beside(json!({"terminated": {"exitCode": 1, "message": "no"}}), turn(), turn(), "True", now);
+    assert_eq!(told.unwrap(), "container fetch of pod pod-1 ended with exit code 1: no");
+    let told = trouble_beside(done(), running(), waits("ImagePullBackOff"), "True", now);
+    assert_eq!(told.unwrap(), "container mesh of pod pod-1 has no image: mesh:1 cannot be pulled");
+    assert_eq!(trouble_beside(done(), running(), running(), "True", now), None);
+}
+
+#[test]
+fn a_pod_whose_node_does_not_set_it_up_is_told_after_half_a_minute() {
+    let told = |first: &str, set_up: &str, second: u32| {
+        let state = |what: &str| match what {
+            "running" => json!({"running": {}}),
+            reason => json!({"waiting": {"reason": reason}}),
+        };
+        let (turn, now) = (|| state("PodInitializing"), format!("2026-11-22T03:00:{second}Z"));
+        trouble_beside(state(first), turn(), turn(), set_up, &now)
+    };
+    assert_eq!(told("PodInitializing", "False", 29), None);
+    let text = told("PodInitializing", "False", 30).unwrap();
+    assert!(text.starts_with("pod pod-1 does not begin: ") && text.contains("kubectl describe pod pod-1"), "{text}");
+    assert_eq!(told("PodInitializing", "True", 59), None, "an image is fetched");
+    assert_eq!(told("running", "False", 59), None, "it has begun");
 }
 
 #[test]
@@ -219,4 +270,55 @@ fn a_server_is_asked_over_tls_where_its_own_pod_has_a_certificate() {
     };
     assert_eq!(at(json!({})).as_deref(), Some("10.0.0.1"));
     assert_eq!(at(json!({"rankwright.dev/encrypted": "true"})).as_deref(), Some("https://10.0.0.1"));
+}
+
+/// A service with a rank server of its own, and the pod of that.
+fn one_of_many(number: usize) -> (RankingService, Vec<Arc<Pod>>) {
+    let mut service = crate::testing::service(json!({}));
+    (service.metadata.name, service.metadata.uid) = (Some(format!("shop-{number}")), Some(number.to_string()));
+    (service, vec![server(&format!("10.1.{}.{}", number / 250, number % 250), "Running", "True")])
+}
+
+fn listening(ask: Arc<dyn Ask>) -> Arc<Context> {
+    let silent = tower::service_fn(|_: http::Request<kube::client::Body>| {
+        std::future::pending::<std::result::Result<http::Response<kube::client::Body>, std::convert::Infallible>>()
+    });
+    let metrics = Arc::new(crate::metrics::Metrics::new().unwrap());
+    Arc::new(Context::new(kube::Client::new(silent, "default"), ask, metrics, crate::testing::defaults()))
+}
+
+#[tokio::test]
+async fn what_servers_of_a_thousand_services_say_is_asked_at_the_same_time() {
+    let ctx = listening(Arc::new(Together(tokio::sync::Barrier::new(1000))));
+    let services: Vec<_> = (0..1000).map(one_of_many).collect();
+    let begin = services.iter().map(|(service, pods)| servers::ask(&ctx, service, pods));
+    futures_util::future::join_all(begin).await;
+    let round = servers::changed(&ctx, None).count();
+    let changed = tokio::time::timeout(std::time::Duration::from_secs(60), round).await.unwrap();
+    assert_eq!(changed, 0, "they say what they have said before");
+}
+
+/// A server that counts how often it is asked, and says so.
+#[derive(Default)]
+struct Counting(std::sync::atomic::AtomicU32);
+
+impl Ask for Counting {
+    fn ask<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Option<Said>> {
+        let times = self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
+        Box::pin(
+            async move { Some(Said { store: Store { generation: times, ..Store::default() }, ..Said::default() }) },
+        )
+    }
+}
+
+#[tokio::test]
+async fn what_was_just_heard_is_not_asked_again() {
+    let ctx = listening(Arc::new(Counting::default()));
+    let (service, pods) = one_of_many(1);
+    let told = async || servers::ask(&ctx, &service, &pods).await.said[0].store.generation;
+    assert_eq!(told().await, 1);
+    let changed: Vec<_> = servers::changed(&ctx, Some("search")).collect().await;
+    assert_eq!(changed, [("search".to_owned(), "shop-1".to_owned())]);
+    assert_eq!(told().await, 2, "the server said so while it was listened to");
+    assert_eq!(told().await, 3, "that was once");
 }

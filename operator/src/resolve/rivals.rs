@@ -28,8 +28,8 @@ struct Place {
     servers: BTreeSet<String>,
     /// What sentinels call the server.
     master: Option<String>,
-    /// State and models.
-    databases: [i32; 2],
+    /// Those of state, models and click-throughs: a removal takes all keys of the service in each.
+    databases: BTreeSet<i32>,
 }
 
 /// The other resources that name the state of this one, the oldest first.
@@ -71,9 +71,13 @@ impl Place {
     fn of(service: &RankingService) -> Self {
         let (store, namespace) = (&service.spec.state_store, service.namespace().unwrap_or_default());
         let redis = &store.redis;
+        let in_bucket = service.spec.click_through_store.as_ref().is_some_and(|store| store.s3.is_some());
+        let click_throughs = (!in_bucket).then_some(redis.databases.click_throughs);
         let databases = match redis.mode {
-            RedisMode::Cluster => [0, 0], // it has one
-            RedisMode::Standalone | RedisMode::Sentinel => [redis.databases.state, redis.databases.models],
+            RedisMode::Cluster => [0].into(), // it has one
+            RedisMode::Standalone | RedisMode::Sentinel => {
+                [redis.databases.state, redis.databases.models].into_iter().chain(click_throughs).collect()
+            }
         };
         Self {
             service: store.service.clone().unwrap_or_else(|| format!("{namespace}.{}", service.name_any())),
@@ -86,7 +90,7 @@ impl Place {
     fn meets(&self, other: &Self) -> bool {
         self.service == other.service
             && self.master == other.master
-            && self.databases.iter().zip(&other.databases).any(|(one, other)| one == other)
+            && !self.databases.is_disjoint(&other.databases)
             && !self.servers.is_disjoint(&other.servers)
     }
 }
@@ -160,6 +164,22 @@ mod tests {
         );
         let given = json!({"service": "a.shop", "redis": {"host": "redis.data"}});
         assert!(meet(json!({"redis": {"host": "redis.data"}}), given), "that is the name of the one in namespace a");
+    }
+
+    #[test]
+    fn databases_of_all_three_kinds_of_data_are_compared() {
+        let with =
+            |databases: Value| json!({"service": "shop", "redis": {"host": "redis.data", "databases": databases}});
+        let theirs = json!({"state": 7, "models": 9});
+        assert!(meet(at("redis.data"), with(theirs.clone())), "both keep click-throughs in database 2");
+        assert!(
+            meet(at("redis.data"), with(json!({"state": 3, "clickThroughs": 8, "models": 9}))),
+            "with the models of one"
+        );
+        let (mut one, other) = (made("a", "shop", 1, at("redis.data")), made("b", "shop", 2, with(theirs)));
+        let bucket = json!({"s3": {"bucket": "events", "prefix": "p", "region": "r"}});
+        one.spec.click_through_store = serde_json::from_value(bucket).unwrap();
+        assert!(among(&one, std::iter::once(&other)).is_empty(), "one keeps its click-throughs in a bucket");
     }
 
     #[test]

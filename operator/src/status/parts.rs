@@ -79,6 +79,7 @@ pub(super) fn import(facts: &Facts<'_>, before: Option<&ImportStatus>) -> Option
     let (phase, message) = phase(job, trouble.map(|trouble| trouble.text.as_str()));
     Some(ImportStatus {
         digest,
+        state: before.and_then(|before| before.state.clone()),
         phase,
         job: job.name_any(),
         started_at: status.start_time,

@@ -34,15 +34,25 @@ pub(super) fn state(facts: &Facts<'_>, before: Option<&StateStatus>) -> Option<S
     })
 }
 
-/// An import whose state is gone is not complete any more.
-pub(super) fn import(import: Option<ImportStatus>, state: Option<&StateStatus>) -> Option<ImportStatus> {
-    let lost = state.is_some_and(|state| state.replaced_by.is_some());
+/// The import with the state that it filled: it is lost exactly while another state is there.
+pub(super) fn import(
+    facts: &Facts<'_>,
+    import: Option<ImportStatus>,
+    state: Option<&StateStatus>,
+) -> Option<ImportStatus> {
     let mut import = import?;
-    if lost && matches!(import.phase, ImportPhase::Complete | ImportPhase::Lost) {
-        import.phase = ImportPhase::Lost;
-        let message = "the state that it filled is gone: raise import.attempt to import again";
-        import.message = Some(message.to_owned());
-    }
+    let (true, Some(state)) = (matches!(import.phase, ImportPhase::Complete | ImportPhase::Lost), state) else {
+        return Some(import);
+    };
+    // an import makes a second generation: before servers say so, they may tell of the state that it replaced
+    let is_filled =
+        state.replaced_by.is_none() && facts.observed.heard.said.iter().any(|said| said.store.generation > 1);
+    import.state = import.state.or_else(|| is_filled.then(|| state.id.clone()));
+    let Some(filled) = &import.state else { return Some(import) };
+    let lost = filled != state.replaced_by.as_ref().unwrap_or(&state.id);
+    let message = "the state that it filled is gone: raise import.attempt to import again";
+    import.phase = if lost { ImportPhase::Lost } else { ImportPhase::Complete };
+    import.message = lost.then(|| message.to_owned());
     Some(import)
 }
 

@@ -3,6 +3,7 @@
 use crate::cluster::{Servers, in_own_namespace};
 use crate::samples::{minimal, with};
 use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::batch::v1::CronJob;
 use k8s_openapi::api::core::v1::{ConfigMap, ResourceQuota, Service, ServiceAccount};
 use kube::ResourceExt;
 use kube::api::{DeleteParams, PropagationPolicy};
@@ -123,5 +124,26 @@ async fn what_a_former_resource_has_left_is_taken_over_when_that_is_asked_for() 
     assert_eq!((after.uid(), after.metadata.generation), (before.uid(), before.metadata.generation), "it runs on");
     let owners: Vec<_> = after.owner_references().iter().map(|owner| owner.uid.clone()).collect();
     assert_eq!(owners, [service.uid().unwrap()]);
+    operator.end().await;
+}
+
+#[tokio::test]
+async fn what_a_former_resource_has_left_and_the_next_one_does_not_want_goes() {
+    let Some(cluster) = in_own_namespace().await else { return };
+    let operator = cluster.operator(&Servers::answering());
+    let training = json!({"spec": {"training": {"schedule": "0 3 * * *"}}});
+    cluster.apply::<RankingService>("shop", with(minimal(), training)).await;
+    cluster.all_ready("shop", "rank", 2).await;
+    cluster.all_ready("shop", "ingest", 1).await;
+    cluster.until("shop-training", "was made", |_: &CronJob| true).await;
+    let orphaned = DeleteParams { propagation_policy: Some(PropagationPolicy::Orphan), ..DeleteParams::default() };
+    cluster.api::<RankingService>().delete("shop", &orphaned).await.unwrap();
+    cluster.until_gone::<RankingService>("shop").await;
+    cluster.apply::<RankingService>("shop", minimal()).await;
+    cluster.told("shop", "Ready", "False", "NameTaken").await;
+    cluster.get::<CronJob>("shop-training").await; // nobody has asked for that yet
+    cluster.apply::<RankingService>("shop", with(minimal(), json!({"spec": {"adoptOrphans": true}}))).await;
+    cluster.told("shop", "Ready", "True", "AllPartsWork").await;
+    cluster.until_gone::<CronJob>("shop-training").await;
     operator.end().await;
 }

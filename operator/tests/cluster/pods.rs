@@ -1,7 +1,7 @@
 //! What a node would do with pods, where there is none.
 
 use crate::cluster::{Cluster, PATIENCE};
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::{Container, Pod};
 use kube::api::{Patch, PatchParams};
 use kube::core::NamespaceResourceScope;
 use kube::{Resource, ResourceExt};
@@ -74,6 +74,23 @@ impl Cluster {
                 "name": container.name, "image": container.image, "imageID": "", "ready": false, "restartCount": 0,
                 "state": {"waiting": {"reason": "ErrImagePull"}},
             }],
+        });
+        self.set(pod, status).await;
+    }
+
+    /// Has a pod wait for the image of its init container.
+    pub(crate) async fn lack_first_image(&self, pod: &Pod) {
+        let spec = pod.spec.as_ref().unwrap();
+        let waits = |container: &Container, reason: &str| {
+            json!({
+                "name": container.name, "image": container.image, "imageID": "", "ready": false, "restartCount": 0,
+                "state": {"waiting": {"reason": reason}},
+            })
+        };
+        let status = json!({
+            "conditions": [{"type": "PodScheduled", "status": "True"}],
+            "initContainerStatuses": [waits(&spec.init_containers.as_ref().unwrap()[0], "ErrImagePull")],
+            "containerStatuses": [waits(&spec.containers[0], "PodInitializing")],
         });
         self.set(pod, status).await;
     }

@@ -5,7 +5,7 @@ use crate::samples::minimal;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::coordination::v1::Lease;
 use rankwright_crds::RankingService;
-use rankwright_operator::lease::LEASE;
+use rankwright_operator::lease::{Candidate, LEASE, Timing};
 use std::net::TcpListener;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -117,6 +117,23 @@ async fn another_process_takes_over_from_one_that_was_killed() {
     cluster.until("shop-rank", "was made", |_: &Deployment| true).await;
     let lease: Lease = cluster.get(LEASE).await;
     assert_eq!((holder(&lease), lease.spec.as_ref().unwrap().lease_transitions), ("second", Some(1)));
+}
+
+#[tokio::test]
+async fn an_operator_that_is_confined_to_some_namespaces_goes_on_with_the_mark_of_states() {
+    let Some(cluster) = in_own_namespace().await else { return };
+    let client = kube::Client::try_from(cluster.operator_config()).unwrap();
+    let of_all = Candidate::new(client, &cluster.namespace, "of-all".to_owned(), Timing::default());
+    let of_all = of_all.of_cluster(Some("c-7".to_owned()));
+    of_all.acquire().await;
+    of_all.release().await;
+    let confined = Process::start(&cluster.namespace, "confined");
+    cluster.apply::<RankingService>("shop", minimal()).await;
+    let rank: Deployment = cluster.until("shop-rank", "was made", |_: &Deployment| true).await;
+    let container = &rank.spec.unwrap().template.spec.unwrap().containers[0];
+    let owner = container.env.iter().flatten().find(|variable| variable.name == "RANKWRIGHT_OWNER");
+    assert_eq!(owner.unwrap().value, Some(format!("c-7/{}/shop", cluster.namespace)));
+    confined.end().await;
 }
 
 #[tokio::test]

@@ -62,6 +62,23 @@ async fn a_change_whose_pods_cannot_start_is_told_soon_by_one_warning_while_requ
 }
 
 #[tokio::test]
+async fn an_init_container_that_cannot_start_is_told_by_name() {
+    let Some(cluster) = in_own_namespace().await else { return };
+    let operator = cluster.operator(&Servers::answering());
+    cluster.apply::<RankingService>("shop", minimal()).await;
+    cluster.all_work(2).await;
+    let template = json!({"spec": {"initContainers": [{"name": "fetch", "image": "cluster.test/missing:1"}]}});
+    let over = json!({"spec": {"rank": {"pod": {"template": template}}}});
+    cluster.apply::<RankingService>("shop", with(minimal(), over)).await;
+    cluster.pods(&labels("shop", "rank"), 3).await;
+    cluster.lack_first_image(&cluster.new_server().await).await;
+    let message = cluster.told("shop", "Ready", "False", "PodWithoutImage").await;
+    assert!(message.contains("container fetch of pod "), "{message}");
+    assert!(message.contains("cluster.test/missing:1 cannot be pulled"), "{message}");
+    operator.end().await;
+}
+
+#[tokio::test]
 async fn a_rollout_without_progress_is_stuck_after_its_deadline() {
     let Some(cluster) = in_own_namespace().await else { return };
     let operator = cluster.operator(&Servers::answering());

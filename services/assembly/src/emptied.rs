@@ -22,7 +22,7 @@ pub(crate) fn register(store: &Arc<dyn Store>, registry: &Registry) -> Result<()
 
 impl Emptied {
     fn of(store: Arc<dyn Store>) -> Result<Self, prometheus::Error> {
-        let help = "1 where the state was emptied since this program began, and not filled by an import since, 0 else.";
+        let help = "1 where the state was emptied since this program began, and neither restored nor filled by an import since, 0 else.";
         Ok(Self { store, gauge: IntGauge::new("service_state_emptied", help)? })
     }
 }

@@ -26,9 +26,8 @@ pub fn purge_places(config: &Config) -> Result<Vec<String>> {
     Ok(places)
 }
 
-/// Removes everything of this service from Redis and S3; what it removed, in words. A state of another cluster stays, unless it
-/// `takes_over`. Programs of the service have to be
-/// stopped before: what they write meanwhile may stay.
+/// Removes everything of this service from Redis and S3; what it removed, in words. A state of another service or cluster stays,
+/// unless it `takes_over`. Programs of the service have to be stopped before: what they write meanwhile may stay.
 ///
 /// # Errors
 /// When a store fails, or holds parts that are damaged so that nobody can tell whose they are; what was removed by then is

@@ -162,7 +162,7 @@ pub(crate) struct PurgeOptions {
     /// Do not ask
     #[arg(short, long)]
     pub(crate) yes: bool,
-    /// Remove a state that belongs to another cluster, as RANKWRIGHT_TAKE_OVER=true does
+    /// Remove a state that belongs to another service or cluster, as RANKWRIGHT_TAKE_OVER=true does
     #[arg(long)]
     pub(crate) take_over: bool,
 }

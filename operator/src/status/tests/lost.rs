@@ -66,15 +66,67 @@ fn an_empty_state_is_the_services_own_when_its_author_says_so() {
     assert_eq!((told("s2").as_str(), told("s3").as_str()), ("True Intact", "False StateLost"));
 }
 
+/// The status of a service whose import has ended, with its Job or after that was cleared away.
+fn of_import(
+    with_job: bool,
+    accepted: Option<&str>,
+    before: RankingServiceStatus,
+    id: &str,
+    generation: u32,
+) -> RankingServiceStatus {
+    let (mut service, plan, mut workloads) = (service(imported()), planned(imported()).unwrap(), working());
+    workloads.import = with_job
+        .then(|| crate::testing::job("import", json!({"conditions": [{"type": "Complete", "status": "True"}]})));
+    service.metadata.annotations =
+        accepted.map(|id| [("rankwright.dev/accepted-state".to_owned(), id.to_owned())].into());
+    service.status = Some(before);
+    let (applied, observed) = (Applied::default(), server(id, generation, None, &[]));
+    let facts = Facts {
+        service: &service,
+        plan: Some(&plan),
+        applied: Some(&applied),
+        failure: None,
+        cleaning: None,
+        observed: &observed,
+        workloads: &workloads,
+    };
+    of(&facts, Timestamp::UNIX_EPOCH)
+}
+
+fn phase(status: &RankingServiceStatus) -> ImportPhase {
+    status.import.as_ref().unwrap().phase
+}
+
 #[test]
-fn an_import_whose_state_is_gone_is_not_complete() {
-    let mut before = told(imported(), &working(), &server("s1", 2, None, &[]));
-    before.import.as_mut().unwrap().phase = ImportPhase::Complete;
-    let lost = told_of(imported(), before, &server("s2", 1, None, &[]));
-    let import = lost.import.clone().unwrap();
-    assert_eq!(import.phase, ImportPhase::Lost);
-    assert!(import.message.unwrap().contains("raise import.attempt"));
-    assert!(condition(&lost, "Ready").message.contains("raise import.attempt"));
+fn an_import_is_lost_exactly_while_another_state_than_its_own_is_there() {
+    for with_job in [true, false] {
+        // servers have not taken up yet what it filled
+        let begun = of_import(true, None, RankingServiceStatus::default(), "s1", 1);
+        assert_eq!((phase(&begun), begun.import.as_ref().unwrap().state.as_deref()), (ImportPhase::Complete, None));
+        let done = of_import(with_job, None, begun, "s1", 2);
+        assert_eq!(done.import.as_ref().unwrap().state.as_deref(), Some("s1"));
+        let lost = of_import(with_job, None, done, "s2", 1);
+        assert_eq!(phase(&lost), ImportPhase::Lost);
+        assert!(lost.import.as_ref().unwrap().message.as_ref().unwrap().contains("raise import.attempt"));
+        assert!(condition(&lost, "Ready").message.contains("raise import.attempt"));
+        let accepted = of_import(with_job, Some("s2"), lost.clone(), "s2", 1);
+        assert_eq!(verdict(&accepted, "StateIntact"), "True Intact");
+        assert_eq!(phase(&accepted), ImportPhase::Lost, "an accepted empty state was not imported");
+        let restored = of_import(with_job, None, lost, "s1", 2);
+        assert_eq!((phase(&restored), restored.import.unwrap().message), (ImportPhase::Complete, None));
+    }
+}
+
+#[test]
+fn an_import_into_an_empty_state_that_lies_in_the_place_of_another_one_fills_that() {
+    let done = of_import(true, None, RankingServiceStatus::default(), "s1", 2);
+    let mut lost = of_import(true, None, done, "s2", 1);
+    lost.import = None; // another attempt
+    let complete = of_import(true, None, lost, "s2", 1);
+    assert_eq!(phase(&complete), ImportPhase::Complete, "its servers have not taken it up yet");
+    let taken_up = of_import(true, None, complete, "s2", 2);
+    assert_eq!(verdict(&taken_up, "StateIntact"), "True Intact");
+    assert_eq!((phase(&taken_up), taken_up.import.unwrap().state.as_deref()), (ImportPhase::Complete, Some("s2")));
 }
 
 #[test]

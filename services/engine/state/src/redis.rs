@@ -115,8 +115,8 @@ struct Shared {
     format: Format,
     /// Which state it is.
     id: Option<String>,
-    /// Whether another state lay there before, which this process has seen.
-    emptied: bool,
+    /// The state that this process has seen there first, where another one lies there now.
+    lost: Option<String>,
     /// By which mark this process has claimed it.
     owner: Arc<OnceLock<Owner>>,
     /// Of commits to one server.
@@ -187,7 +187,7 @@ impl RedisStore {
             layout: live.format,
             format: options.format.in_layout(live.format),
             id: live.id,
-            emptied: false,
+            lost: None,
             owner: Arc::default(),
             line: Line::default(),
             numbers: Numbers::default(),
@@ -415,7 +415,7 @@ impl Store for RedisStore {
     /// An import makes a second generation; nothing else can tell that what was lost is there again.
     fn emptied(&self) -> bool {
         let shared = self.current();
-        shared.emptied && shared.names.generation() == 1
+        shared.lost.is_some() && shared.names.generation() == 1
     }
 }
 

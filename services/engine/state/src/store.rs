@@ -156,7 +156,7 @@ pub enum Error {
         /// The newest one known here.
         known: u32,
     },
-    /// The state of a service in another cluster.
+    /// The state of another service, or of one in another cluster.
     #[error(
         "the state at {place} belongs to {owner}: stop the programs there, then set RANKWRIGHT_TAKE_OVER=true \
          (stateStore.takeOver of a RankingService) to take it over"

@@ -432,7 +432,11 @@ impl Shared {
             return Ok(None);
         }
         let emptied = self.id.is_some() && self.id != live.id;
-        if emptied {
+        let first = self.lost.as_ref().or(self.id.as_ref().filter(|_| emptied));
+        let lost = first.filter(|first| live.id.as_ref() != Some(*first)).cloned();
+        if emptied && lost.is_none() {
+            tracing::info!(server = self.link.place(), "the state that was gone is back");
+        } else if emptied {
             tracing::error!(server = self.link.place(), "the state is gone, and an empty one lies in its place");
             if let Some(own) = self.owner.get() {
                 owner::mark_again(&self.link, &names, own).await;
@@ -450,7 +454,7 @@ impl Shared {
             layout: live.format,
             format: self.options.format.in_layout(live.format),
             id: live.id,
-            emptied: emptied || self.emptied,
+            lost,
             owner: self.owner.clone(),
             line: Default::default(),
             numbers: Default::default(),

@@ -1,7 +1,8 @@
-//! Whose a state is: a mark that keeps programs of another cluster from writing to it.
+//! Whose a state is: a mark that keeps programs of another service, or of another cluster, from writing to it.
 //!
-//! Within a cluster its operator decides which service has a state, so a mark of the same cluster is replaced. A program that
-//! has no mark of its own, as one outside Kubernetes, leaves a state without a mark as it is, and refuses one that has.
+//! The operator compares names of servers, of which one server may have several; the mark lies with the data. A service that
+//! takes the place of another one of its name has the same mark. A program that has no mark of its own, as one outside
+//! Kubernetes, leaves a state without a mark as it is, and refuses one that has.
 
 use super::layout::Names;
 use super::{RedisStore, failed};
@@ -39,16 +40,18 @@ impl Owner {
         Self(text.into())
     }
 
-    fn cluster(&self) -> &str {
-        self.0.split_once('/').map_or(&self.0, |(cluster, _)| cluster)
+    /// Cluster, namespace and name.
+    fn parts(&self) -> Vec<&str> {
+        self.0.split('/').take(3).collect()
     }
 
-    /// In words: which service of which cluster.
-    fn told(&self) -> String {
-        match self.0.splitn(4, '/').collect::<Vec<_>>()[..] {
-            [cluster, namespace, name, ..] => {
-                format!("RankingService {namespace}/{name} of another cluster ({cluster})")
+    /// In words, for a program with this mark: which service of which cluster.
+    fn told(&self, to: Option<&Self>) -> String {
+        match self.parts()[..] {
+            [cluster, namespace, name] if to.is_some_and(|to| to.parts()[0] == cluster) => {
+                format!("RankingService {namespace}/{name} of this cluster")
             }
+            [cluster, namespace, name] => format!("RankingService {namespace}/{name} of another cluster ({cluster})"),
             _ => self.0.clone(),
         }
     }
@@ -61,8 +64,8 @@ impl Claim {
     /// Whose it is, in words, where it may not.
     pub fn check(&self, found: Option<&Owner>) -> Result<(), String> {
         let Some(found) = found.filter(|_| !self.takes_over) else { return Ok(()) };
-        let same = self.owner.as_ref().is_some_and(|owner| owner.cluster() == found.cluster());
-        if same { Ok(()) } else { Err(found.told()) }
+        let same = self.owner.as_ref().is_some_and(|owner| owner.parts() == found.parts());
+        if same { Ok(()) } else { Err(found.told(self.owner.as_ref())) }
     }
 }
 
@@ -146,10 +149,14 @@ mod tests {
     }
 
     #[test]
-    fn a_state_is_refused_that_belongs_to_another_cluster() {
+    fn a_state_is_refused_that_belongs_to_another_service_or_cluster() {
         let ours = Owner::new("c1/search/shop/u1");
         assert_eq!(claim(Some("c1/search/shop/u1")).check(Some(&ours)), Ok(()));
-        assert_eq!(claim(Some("c1/other/blog/u2")).check(Some(&ours)), Ok(()), "the operator has decided");
+        assert_eq!(claim(Some("c1/search/shop/u2")).check(Some(&ours)), Ok(()), "it was made again");
+        for other in ["c1/search/blog/u2", "c1/other/shop/u2"] {
+            let told = "RankingService search/shop of this cluster".to_owned();
+            assert_eq!(claim(Some(other)).check(Some(&ours)), Err(told), "by another name of the server");
+        }
         assert_eq!(claim(Some("c2/search/shop/u1")).check(None), Ok(()), "it has no owner");
         assert_eq!(claim(None).check(None), Ok(()));
         let told = "RankingService search/shop of another cluster (c1)".to_owned();

@@ -217,7 +217,7 @@ fn what_decides_is_not_read_from_a_former_server() {
             layout: shared.layout,
             format: shared.format,
             id: None,
-            emptied: false,
+            lost: None,
             owner: Arc::default(),
             line: Line::default(),
             numbers: Numbers::default(),

@@ -314,6 +314,24 @@ fn a_state_that_was_emptied_is_another_one_until_an_import_fills_it() {
 }
 
 #[test]
+fn a_state_that_is_restored_is_not_emptied_any_more() {
+    with_server(|settings| async move {
+        let service = service();
+        let store = open(&settings, &service).await;
+        let former = store.id().expect("it has one");
+        let meta = format!("rw:{service}:meta");
+        for id in ["another", "a-third"] {
+            let _: i64 = ask(&settings, &[b"HSET", meta.as_bytes(), b"id", id.as_bytes()]).await;
+            until("the change is never noticed", async || store.id().as_deref() == Some(id)).await;
+            assert!(store.emptied());
+        }
+        let _: i64 = ask(&settings, &[b"HSET", meta.as_bytes(), b"id", former.as_bytes()]).await;
+        until("the process does not notice that it is back", async || store.id().as_ref() == Some(&former)).await;
+        assert!(!store.emptied());
+    });
+}
+
+#[test]
 fn a_state_of_another_cluster_is_claimed_by_those_alone_who_take_it_over() {
     with_server(|settings| async move {
         let service = service();
@@ -324,8 +342,8 @@ fn a_state_of_another_cluster_is_claimed_by_those_alone_who_take_it_over() {
         store.claim(&claim("c1/search/shop/u2", false)).await.expect("it was made again");
         let found = owner_of(settings.clone(), &service).await.expect("asks");
         assert_eq!(found, Some(Owner::new("c1/search/shop/u2")));
-        for refused in [claim("c2/search/shop/u3", false), Claim::default()] {
-            let error = store.claim(&refused).await.expect_err("it belongs to another cluster");
+        for refused in [claim("c2/search/shop/u3", false), claim("c1/search/blog/u3", false), Claim::default()] {
+            let error = store.claim(&refused).await.expect_err("it belongs to another one");
             assert!(matches!(&error, Error::Owned { owner, .. } if owner.contains("search/shop")), "{error}");
         }
         store.claim(&claim("c2/search/shop/u3", true)).await.expect("takes it over");
