@@ -41,16 +41,6 @@ export function useNow(every = 5000): number {
   return now;
 }
 
-/** A value, once it has not changed for a moment. */
-export function useCalm<T>(value: T, moment = 250): T {
-  const [calm, set] = useState(value);
-  useEffect(() => {
-    const timer = setTimeout(() => set(value), moment);
-    return () => clearTimeout(timer);
-  }, [value, moment]);
-  return calm;
-}
-
 /** Buttons of which one is chosen, by its place. */
 export function Which({ label, names, chosen, choose }: { label: string; names: string[]; chosen: number; choose: (at: number) => void }) {
   return (

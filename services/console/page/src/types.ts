@@ -44,7 +44,8 @@ export interface Scored {
   item: string;
   score: number;
   features?: { name: string; value: Values }[];
-  contributions?: { name: string; value: number }[];
+  /** `time` is when the newest stored value came that the feature read. */
+  contributions?: { name: string; value: number; time?: number }[];
   bias?: number;
 }
 

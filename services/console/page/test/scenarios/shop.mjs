@@ -117,6 +117,10 @@ async function reasons(visitor, request) {
   const missing = wanted.features.filter(({ value }) => [value].flat().every((value) => value === null)).map(({ name }) => name);
   const marked = await why.locator(".missing").evaluateAll((marks) => marks.map((mark) => mark.previousElementSibling.textContent));
   visitor.equal(marked.sort(), missing.sort(), "missing values are marked");
+  const stored = wanted.contributions.filter(({ name, time }) => time !== undefined && !missing.includes(name)).map(({ name }) => name);
+  const aged = await why.locator("tbody tr:has(.age) .name").evaluateAll((names) => names.map((name) => name.textContent));
+  visitor.equal(aged.sort(), stored.sort(), "each value that was stored has an age");
+  for (const name of ["price", "ctr_category", "liked"]) visitor.check(stored.includes(name), `${name} has an age: it is of the item, of a field's value, of the visitor`);
 
   const { text } = await visitor.saved(page, why.getByRole("button", { name: "Download CSV" }));
   const values = text.trim().split("\n").slice(1).map((line) => Number(line.split(",").at(-1)));
