@@ -2,7 +2,7 @@
 
 use crate::app::App;
 use crate::http::failure::{Code, Failure};
-use crate::http::json;
+use crate::http::{forget, json};
 use crate::http::openapi::{Operation, Schemas};
 use crate::http::peer::off;
 use axum::extract::State;
@@ -27,6 +27,8 @@ struct Page<'a> {
     show_ids: bool,
     /// Whether ids, stored values and changes need the bearer token; if not, they are for clients on the same machine.
     token_needed: bool,
+    /// Why this process does not forget items and visitors, where it does not.
+    forget_unavailable: Option<String>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -38,7 +40,12 @@ struct Item<'a> {
 }
 
 pub(super) async fn get(State(app): State<App>) -> Result<Response, Failure> {
-    let (settings, sample) = app.page().map(|page| (&page.settings, page.sample.requests())).ok_or_else(off)?;
+    let shown = app.page().ok_or_else(off)?;
+    let (settings, sample) = (&shown.settings, shown.sample.requests());
+    let forget_unavailable = match &shown.front.forget {
+        Some(forget) => forget.unavailable(),
+        None => Some(forget::ELSEWHERE.to_owned()),
+    };
     let page = Page {
         title: "rankwright",
         version: env!("CARGO_PKG_VERSION"),
@@ -47,6 +54,7 @@ pub(super) async fn get(State(app): State<App>) -> Result<Response, Failure> {
         sample,
         show_ids: settings.show_ids,
         token_needed: app.token().is_some(),
+        forget_unavailable,
     };
     serde_json::to_vec(&page).map(json).map_err(|error| Failure::internal(error.to_string()))
 }
