@@ -2,9 +2,9 @@
 
 use crate::app::App;
 use crate::http::failure::{Code, Failure};
-use crate::http::{forget, json};
 use crate::http::openapi::{Operation, Schemas};
 use crate::http::peer::off;
+use crate::http::{forget, json};
 use axum::extract::State;
 use axum::response::Response;
 use rankwright_config::api::PageItem;
