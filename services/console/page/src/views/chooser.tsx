@@ -20,7 +20,7 @@ interface Props {
 export function Chooser({ sample, chosen, models, first, other, status }: Props) {
   const [open, setOpen] = useState(false);
   const known = sample.data ?? [];
-  const nothing = !chosen && !sample.loading && known.length === 0 && !route.value.params.written;
+  const nothing = !chosen && (sample.data !== null || !sample.loading) && known.length === 0 && !route.value.params.written;
   const writes = open || nothing;
   return (
     <section class="chooser" aria-label="Request and models">
@@ -72,7 +72,7 @@ function Model({ label, name, value, models, none }: { label: string; name: stri
   return (
     <label>
       {label}
-      <select name={name} value={value || "none"} onChange={({ currentTarget: { value } }) => change({ [name]: value, evaluated: undefined })}>
+      <select name={name} value={value || "none"} onChange={({ currentTarget: { value } }) => change({ [name]: value, ...(none ? {} : { evaluated: undefined }) })}>
         {none && <option value="none">no other model</option>}
         {models.map((name) => (
           <option key={name} value={name}>

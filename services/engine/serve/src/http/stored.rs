@@ -135,7 +135,7 @@ pub(super) async fn items(
     let item = page.settings.shown().cloned().unwrap_or_default();
     let slots = [item.title, item.price, item.image].map(|field| slot_of(field.as_deref(), &page.front.stored));
     let keys: Vec<Key> = ids.iter().map(|id| Key::new(&tenant, Scope::Item(id.as_str().into()))).collect();
-    let found = if keys.is_empty() { Vec::new() } else { app.state().read(&keys).await? };
+    let found = app.state().read(&keys).await?;
     let named = ids.iter().zip(&found);
     let named = named.filter_map(|(id, entity)| Some((id.as_str(), NamedItem::of(entity.as_ref()?, slots))));
     written(&NamedItems { items: named.collect() })
@@ -152,20 +152,21 @@ pub(super) fn items_described(schemas: &mut Schemas<'_>) -> Operation {
 
 /// Items by the parameters of a query.
 fn wanted(parameters: Vec<(String, String)>) -> Result<Wanted, Failure> {
-    let mut wanted = Wanted { ids: Vec::new(), tenant: Tenant::default() };
+    let (mut ids, mut tenant) = (Vec::new(), None);
     for (name, value) in parameters {
         match name.as_str() {
-            "id" => wanted.ids.push(value),
-            "tenant" => wanted.tenant = value.into(),
+            "id" => ids.push(value),
+            "tenant" if tenant.is_some() => return Err(Failure::invalid("duplicate field `tenant`", "")),
+            "tenant" => tenant = Some(Tenant::from(value)),
             _ => return Err(Failure::invalid(format!("unknown field `{name}`, expected `id` or `tenant`"), "")),
         }
     }
-    match wanted.ids.len() {
+    match ids.len() {
         0 => Err(Failure::invalid("missing field `id`", "")),
         many if many > MOST_ITEMS => {
             Err(Failure::invalid(format!("{many} ids are too many: at most {MOST_ITEMS} are accepted"), "id"))
         }
-        _ => Ok(wanted),
+        _ => Ok(Wanted { ids, tenant: tenant.unwrap_or_default() }),
     }
 }
 

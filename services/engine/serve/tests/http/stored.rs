@@ -174,7 +174,9 @@ async fn a_parameter_that_is_written_wrong_is_refused() {
         assert!(told.contains("unknown field"), "{path}: {told}");
         service.get(path).await.error(400, "invalid_request", None);
     }
-    service.get("/items?id=a&tennant=t").await.error(400, "invalid_request", None);
+    for query in ["id=a&tennant=t", "id=a&tenant=t&tenant=u", "ids=a", "tenant=t"] {
+        service.get(&format!("/items?{query}")).await.error(400, "invalid_request", None);
+    }
 }
 
 #[tokio::test]
