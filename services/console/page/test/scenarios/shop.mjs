@@ -531,10 +531,6 @@ async function pictures(visitor, folder) {
   await features.locator(".spread").first().waitFor();
   await take("features", features, 860);
 
-  const models = await visitor.open("#/models?model=lightgbm");
-  await models.locator("figure.curve").waitFor();
-  await take("models", models, 860);
-
   const evaluation = await visitor.open("#/evaluation");
   await evaluation.locator("#metrics").waitFor();
   await take("evaluation", evaluation, 860);
