@@ -1,12 +1,13 @@
 //! The page in a browser. Needs Node, Chromium, and the packages of `services/console/page`, which `./run test` installs.
 
-use rankwright_e2e::Service;
 use rankwright_e2e::folder::folder;
-use rankwright_e2e::program::{Ended, clean, run};
+use rankwright_e2e::program::{Ended, clean, command, run};
 use rankwright_e2e::redis::Redis;
+use rankwright_e2e::{Service, http, ports, wait};
 use std::fs;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 
 const PAGE: &str = "../services/console/page";
 const DIST: &str = "../services/console/dist";
@@ -90,13 +91,17 @@ fn copy(from: &Path, to: &Path) {
 
 /// Runs a scenario of the browser against a service.
 fn browse(tools: &Tools, scenario: &str, service: &Service, more: &[&str]) {
+    browse_at(tools, scenario, service.address(), || service.log(), more);
+}
+
+fn browse_at(tools: &Tools, scenario: &str, address: SocketAddr, log: impl Fn() -> String, more: &[&str]) {
     let folder = folder();
     let page = sources(&tools.modules, folder.path());
     let mut command = clean(Command::new("node"));
-    command.arg(page.join("test/browser.mjs")).args([scenario, &format!("http://{}", service.address())]).args(more);
+    command.arg(page.join("test/browser.mjs")).args([scenario, &format!("http://{address}")]).args(more);
     let ended = Ended::of(command.env("RANKWRIGHT_CHROMIUM", &tools.chromium));
     print!("{}", ended.stdout);
-    assert_eq!(ended.code, Some(0), "{scenario}: {}\n{}", ended.stderr, service.log());
+    assert_eq!(ended.code, Some(0), "{scenario}: {}\n{}", ended.stderr, log());
 }
 
 /// The configuration of a service that shows its page, with titles and prices of items.
@@ -222,4 +227,39 @@ fn a_service_whose_store_went_away_tells_what_is_wrong() {
     let _killed = redis.killed();
     service.until("without a store", || service.status()["store"]["answers"] == false);
     browse(&tools, "away", &service, &[]);
+}
+
+/// A program that waits for its store; it ends with its test.
+struct Waits(Child);
+
+impl Drop for Waits {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_service_that_waits_for_its_store_has_its_page_already() {
+    let (Some(tools), Some(redis)) = (tools(), Redis::of_its_own()) else { return };
+    let (folder, port) = (folder(), ports::free(1));
+    let api = format!("api: {{host: 127.0.0.1, port: {port}}}");
+    let config = format!("state: {{type: redis, {}}}\nmodels: {{keep: {{type: noop}}}}\n{api}\n", redis.keys());
+    let _killed = redis.killed();
+    fs::write(folder.path().join("config.yml"), config).expect("can be written");
+    let mut serve = command(&["serve", "--config", "config.yml"]);
+    let serve = serve.current_dir(folder.path()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    let _waits = Waits(serve.expect("the program can be started"));
+    let (address, unknown) = (SocketAddr::from(([127, 0, 0, 1], port)), String::new);
+    wait::until("an answer", unknown, || http::get(address, "/health").is_ok());
+    browse_at(&tools, "waiting", address, unknown, &[]);
+}
+
+#[test]
+fn what_is_under_way_is_shown() {
+    const CONFIG: &str = "models: {popular: {type: trending, weights: [{interaction: click, decay: 0.9, window: 7d}]}}\n";
+    let Some(tools) = tools() else { return };
+    let folder = folder();
+    let service = Service::serve(&with_page(CONFIG), folder.path());
+    browse(&tools, "under-way", &service, &[]);
 }

@@ -89,13 +89,17 @@ export interface Status {
     entities?: number | null;
     emptied?: boolean;
   };
+  /** Imports and trainings of this process that are under way. */
+  work?: Task[];
+  /** Of a state that processes share. */
+  writers?: { writer: string; watermark: string | null; ended: boolean; seen: string }[];
   ingest?: {
     events: Record<string, number>;
     openRankings: number;
     outbox: number;
     clickthroughs: number;
     evictedRankings: number;
-    unknownRankings: { interactions: number; share: number | null; examples: string[] };
+    unknownRankings: { interactions: number; share: number | null; examples?: string[] };
     problem: string | null;
   };
   stream?: {
@@ -109,6 +113,14 @@ export interface Status {
     problem: string | null;
     forecast?: { bytesPerDay: number | null; fullInDays: number | null; reason?: string | null };
   };
+}
+
+export interface Task {
+  kind: "import" | "training";
+  model: string | null;
+  began: number;
+  /** That an import has read so far. */
+  events: number | null;
 }
 
 export interface TrainAnswer {

@@ -72,11 +72,6 @@ impl Sample {
         }
     }
 
-    /// How many are kept of each model.
-    pub(crate) fn requests(&self) -> usize {
-        self.requests
-    }
-
     /// Keeps a request that came at `began`, unless it is too large, or there are enough for now.
     pub(crate) fn note(&self, model: &str, body: &[u8], answered: &Answered, began: Instant) {
         let Some(kept) = self.models.get(model).filter(|_| self.requests > 0 && body.len() <= self.bytes) else {

@@ -7,7 +7,7 @@ use crate::http::openapi::{Operation, Schemas};
 use crate::http::peer::off;
 use axum::extract::State;
 use axum::response::Response;
-use rankwright_config::api::PageItem;
+use rankwright_config::api::{self, PageItem};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -38,23 +38,29 @@ struct Item<'a> {
 }
 
 pub(super) async fn get(State(app): State<App>) -> Result<Response, Failure> {
-    let (settings, sample) = app.page().map(|page| (&page.settings, page.sample.requests())).ok_or_else(off)?;
+    let page = app.page().ok_or_else(off)?;
+    Ok(json(told(&page.settings, app.token().is_some())))
+}
+
+/// The answer for these settings.
+pub(super) fn told(settings: &api::Page, token_needed: bool) -> Vec<u8> {
     let page = Page {
         title: "rankwright",
         version: env!("CARGO_PKG_VERSION"),
         item: settings.item.as_ref().map(Item::of),
         image_origins: &settings.image_origins,
-        sample,
+        sample: settings.sample,
         show_ids: settings.show_ids,
-        token_needed: app.token().is_some(),
+        token_needed,
     };
-    serde_json::to_vec(&page).map(json).map_err(|error| Failure::internal(error.to_string()))
+    // a struct of texts, numbers and flags always serialises
+    serde_json::to_vec(&page).unwrap_or_default()
 }
 
 pub(super) fn described(schemas: &mut Schemas<'_>) -> Operation {
     Operation::new("page", "page", "How the page for browsers is set up")
         .answers("The settings", schemas.answered::<Page<'_>>())
-        .fails(&[Code::NotFound, Code::Internal])
+        .fails(&[Code::NotFound])
 }
 
 impl<'a> Item<'a> {
