@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn a_full_sample_leaves_room_within_five_megabytes_however_small_its_requests_are() {
-        let names: Vec<String> = (0..100).map(|name| format!("model {name}")).collect();
+        let names: Vec<String> = (0..30).map(|name| format!("model {name}")).collect();
         for size in [2, 100, 10_000] {
             let (sample, began) = (Sample::new(1000, names.iter().map(String::as_str)), Instant::now());
             let untrained = Answered { fallback: Some("model x is not trained yet".to_owned()), ..answered() };
@@ -221,7 +221,7 @@ mod tests {
             let relevant = || (0..50).map(|id| format!("item {id}")).collect();
             let worst = |_| WorstRequest { relevant: relevant(), ..list("model 1", size) };
             sample.keep_lists((0..10_000).map(worst).collect(), 0);
-            let held: usize = sample.all().iter().map(|sampled| size_of_val(&**sampled) + sampled.bytes() - RECORD).sum();
+            let held: usize = sample.all().iter().map(|sampled| sampled.bytes()).sum();
             assert!((3_000_000..3_700_000).contains(&held), "{held} bytes with bodies of {size}");
         }
     }
@@ -237,7 +237,7 @@ mod tests {
         sample.keep_lists(vec![list("old", 2)], 0);
         sample.note("a", b"{}", &answered(), Instant::now());
         sample.keep_lists(vec![list("a", 2), list("a", MOST_BYTES_OF_LISTS), list("a", 2)], 0);
-        assert_eq!(numbers(&sample), [2, 3, 4], "one that does not fit is left out");
+        assert_eq!(numbers(&sample), [2, 3, 5], "one that does not fit is left out");
         assert!(sample.get(3).is_some_and(|sampled| sampled.relevant.is_some()) && sample.get(1).is_none());
         sample.clear();
         assert!(numbers(&sample).is_empty());
