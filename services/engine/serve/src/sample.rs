@@ -62,13 +62,14 @@ pub(crate) struct Sampled {
 }
 
 impl Sample {
-    /// Of so many requests for each of these models.
-    pub(crate) fn new<'n>(requests: usize, models: impl Iterator<Item = &'n str>) -> Self {
+    /// Of so many requests for each of these models. Numbers begin at `first`: a process that takes another one for each start has
+    /// none that an earlier one gave another request.
+    pub(crate) fn new<'n>(requests: usize, models: impl Iterator<Item = &'n str>, first: u64) -> Self {
         let models: BTreeMap<_, _> = models.map(|name| (name.to_owned(), Mutex::default())).collect();
         Self {
             requests,
             bytes: MOST_BYTES / models.len().max(1),
-            number: AtomicU64::new(1),
+            number: AtomicU64::new(first),
             models,
             lists: Mutex::default(),
             cleared: AtomicU64::new(0),
@@ -186,7 +187,7 @@ mod tests {
 
     #[test]
     fn each_model_keeps_its_newest_and_then_takes_one_a_second() {
-        let (sample, began) = (Sample::new(2, ["a", "b"].into_iter()), Instant::now());
+        let (sample, began) = (Sample::new(2, ["a", "b"].into_iter(), 1), Instant::now());
         let note = |model, after: u64| sample.note(model, b"{}", &answered(), began + Duration::from_millis(after));
         note("b", 0);
         (0..3).for_each(|_| note("a", 0));
@@ -201,7 +202,7 @@ mod tests {
 
     #[test]
     fn bodies_together_take_no_more_than_their_bound() {
-        let (sample, began) = (Sample::new(1000, ["a", "b"].into_iter()), Instant::now());
+        let (sample, began) = (Sample::new(1000, ["a", "b"].into_iter(), 1), Instant::now());
         let body = vec![b' '; MOST_BYTES / 2 / 3 - 2 * RECORD];
         (0..9).for_each(|at| sample.note("a", &body, &answered(), began + PACE * at));
         assert_eq!(numbers(&sample), [9, 8, 7], "they fill what one of two models has");
@@ -213,7 +214,7 @@ mod tests {
     fn a_full_sample_leaves_room_within_five_megabytes_however_small_its_requests_are() {
         let names: Vec<String> = (0..30).map(|name| format!("model {name}")).collect();
         for size in [2, 100, 10_000] {
-            let (sample, began) = (Sample::new(1000, names.iter().map(String::as_str)), Instant::now());
+            let (sample, began) = (Sample::new(1000, names.iter().map(String::as_str), 1), Instant::now());
             let untrained = Answered { fallback: Some("model x is not trained yet".to_owned()), ..answered() };
             for name in &names {
                 (0..1000).for_each(|at| sample.note(name, &vec![b' '; size], &untrained, began + PACE * at));
@@ -233,7 +234,7 @@ mod tests {
 
     #[test]
     fn lists_of_the_last_evaluation_stand_behind_requests() {
-        let sample = Sample::new(2, ["a"].into_iter());
+        let sample = Sample::new(2, ["a"].into_iter(), 1);
         sample.keep_lists(vec![list("old", 2)], 0);
         sample.note("a", b"{}", &answered(), Instant::now());
         sample.keep_lists(vec![list("a", 2), list("a", MOST_BYTES_OF_LISTS), list("a", 2)], 0);
@@ -243,14 +244,14 @@ mod tests {
         assert!(numbers(&sample).is_empty());
         sample.keep_lists(vec![list("a", 2)], 0);
         assert!(numbers(&sample).is_empty(), "it was read before all was cleared");
-        let none = Sample::new(0, ["a"].into_iter());
+        let none = Sample::new(0, ["a"].into_iter(), 1);
         none.keep_lists(vec![list("a", 2)], 0);
         assert!(numbers(&none).is_empty(), "a service that keeps no requests keeps no lists");
     }
 
     #[test]
     fn nothing_is_kept_where_none_are_wanted() {
-        let sample = Sample::new(0, ["a"].into_iter());
+        let sample = Sample::new(0, ["a"].into_iter(), 1);
         sample.note("a", b"{}", &answered(), Instant::now());
         assert!(numbers(&sample).is_empty());
     }

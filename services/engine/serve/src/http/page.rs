@@ -2,9 +2,9 @@
 
 use crate::app::App;
 use crate::http::failure::{Code, Failure};
-use crate::http::json;
 use crate::http::openapi::{Operation, Schemas};
 use crate::http::peer::off;
+use crate::http::{forget, json};
 use axum::extract::State;
 use axum::response::Response;
 use rankwright_config::api::{self, PageItem};
@@ -27,6 +27,8 @@ struct Page<'a> {
     show_ids: bool,
     /// Whether ids, stored values and changes need the bearer token; if not, they are for clients on the same machine.
     token_needed: bool,
+    /// Why this process does not forget items and visitors, where it does not.
+    forget_unavailable: Option<String>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -39,11 +41,15 @@ struct Item<'a> {
 
 pub(super) async fn get(State(app): State<App>) -> Result<Response, Failure> {
     let page = app.page().ok_or_else(off)?;
-    Ok(json(told(&page.settings, app.token().is_some())))
+    let forget_unavailable = match &page.front.forget {
+        Some(forget) => forget.unavailable(),
+        None => Some(forget::ELSEWHERE.to_owned()),
+    };
+    Ok(json(told(&page.settings, app.token().is_some(), forget_unavailable)))
 }
 
 /// The answer for these settings.
-pub(super) fn told(settings: &api::Page, token_needed: bool) -> Vec<u8> {
+pub(super) fn told(settings: &api::Page, token_needed: bool, forget_unavailable: Option<String>) -> Vec<u8> {
     let page = Page {
         title: "rankwright",
         version: env!("CARGO_PKG_VERSION"),
@@ -52,6 +58,7 @@ pub(super) fn told(settings: &api::Page, token_needed: bool) -> Vec<u8> {
         sample: settings.sample,
         show_ids: settings.show_ids,
         token_needed,
+        forget_unavailable,
     };
     // a struct of texts, numbers and flags always serialises
     serde_json::to_vec(&page).unwrap_or_default()

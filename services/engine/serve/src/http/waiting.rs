@@ -67,7 +67,7 @@ impl Waiting {
     /// With the page for browsers: its files, and the settings.
     #[must_use]
     pub fn with_page(self, files: Router, api: &Api) -> Self {
-        Self { page: Some(Page { files, told: page::told(&api.page, api.token.is_some()) }), ..self }
+        Self { page: Some(Page { files, told: page::told(&api.page, api.token.is_some(), None) }), ..self }
     }
 
     /// Takes note of which store is not there, and why.
