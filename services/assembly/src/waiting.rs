@@ -63,7 +63,7 @@ impl Begun {
     /// # Errors
     /// When the port cannot be opened.
     pub fn at_work(engine: &Engine) -> BoxFuture<'_, Result<Self>> {
-        Box::pin(async {
+        Box::pin(async move {
             let waiting = with_page(Waiting::at_work(engine.work.clone()), &engine.config, Some(true));
             Ok(Self { stop: None, port: Some(Port::open(&engine.config, waiting).await?) })
         })
