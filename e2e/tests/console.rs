@@ -257,7 +257,8 @@ fn a_service_that_waits_for_its_store_has_its_page_already() {
 
 #[test]
 fn what_is_under_way_is_shown() {
-    const CONFIG: &str = "models: {popular: {type: trending, weights: [{interaction: click, decay: 0.9, window: 7d}]}}\n";
+    const CONFIG: &str =
+        "models: {popular: {type: trending, weights: [{interaction: click, decay: 0.9, window: 7d}]}}\n";
     let Some(tools) = tools() else { return };
     let folder = folder();
     let service = Service::serve(&with_page(CONFIG), folder.path());

@@ -7,8 +7,8 @@ use crate::skipped::Skipped;
 use crate::validate;
 use anyhow::{Context, Result, bail};
 use rankwright_assembly::{
-    Engine, Fetched, Imported, Importer, Rebuild, StillOpen, Tally, UnderWay, Units, as_owner, configuration, fetch, is_remote,
-    is_stream, job_runtime, now, read_all,
+    Engine, Fetched, Imported, Importer, Rebuild, StillOpen, Tally, UnderWay, Units, as_owner, configuration, fetch,
+    is_remote, is_stream, job_runtime, now, read_all,
 };
 use rankwright_config::{ClickthroughStore, Config, Offset, SourceConfig, State};
 use rankwright_event::RankingId;

@@ -38,7 +38,10 @@ pub const STORES: &str = "its stores";
 
 /// Why it does not answer yet.
 enum Reason {
-    Store { store: &'static str, problem: String },
+    Store {
+        store: &'static str,
+        problem: String,
+    },
     /// It imports and trains, and tells of that.
     Work(Arc<dyn Status>),
 }

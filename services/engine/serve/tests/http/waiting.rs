@@ -64,5 +64,8 @@ async fn a_program_that_imports_before_it_answers_says_how_far_it_is() {
     let status = ask(&waiting, "/status", "*/*").await.json();
     assert_eq!((&status["phase"], &status["work"]), (&json!("waiting"), &Import.status()));
     let ready = ask(&waiting, "/ready", "*/*").await;
-    assert_eq!((ready.status.as_u16(), ready.json()), (503, json!({"status": "waiting for its imports and trainings"})));
+    assert_eq!(
+        (ready.status.as_u16(), ready.json()),
+        (503, json!({"status": "waiting for its imports and trainings"}))
+    );
 }
