@@ -9,11 +9,6 @@ const [from, into] = process.argv.slice(2);
 const { paths, components } = JSON.parse(readFileSync(from, "utf8"));
 const written = new Map();
 
-const answers = Object.values(paths).flatMap(Object.values).filter(({ operationId }) => USED.includes(operationId));
-for (const { responses } of answers) type(responses["200"].content["application/json"].schema);
-const text = [...written].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, text]) => text);
-writeFileSync(into, ["// Written by types.mjs from /openapi.json: npm run answers.\n", ...text].join("\n"));
-
 /** A schema as a type of TypeScript. */
 function type(schema, indent = "") {
   if (schema === true || Object.keys(schema).length === 0) return "unknown";
@@ -64,3 +59,8 @@ function named(name) {
   written.set(name, `${told}export type ${name} = ${type(schema)};\n`);
   return name;
 }
+
+const answers = Object.values(paths).flatMap(Object.values).filter(({ operationId }) => USED.includes(operationId));
+for (const { responses } of answers) type(responses["200"].content["application/json"].schema);
+const text = [...written].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, text]) => text);
+writeFileSync(into, ["// Written by types.mjs from /openapi.json: npm run answers.\n", ...text].join("\n"));
