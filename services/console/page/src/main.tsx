@@ -109,7 +109,7 @@ function App() {
       <footer>
         {page.value && (
           <>
-            Rankwright {page.value.version} · <a href="openapi.json">HTTP interface</a> · <a href="metrics">metrics</a>
+            Rankwright {page.value.version} · <a href="openapi.json">HTTP interface</a>
           </>
         )}
       </footer>

@@ -8,6 +8,8 @@ export interface Page {
   sample: number;
   showIds: boolean;
   tokenNeeded: boolean;
+  /** Why this process does not forget items and visitors. */
+  forgetUnavailable: string | null;
 }
 
 export interface Field {

@@ -3,7 +3,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import { ask, get, has, part, post, sentence } from "../api";
-import { Bar, Curl, Download, failure, Loading, Problem, useAnswer, useNow } from "../parts";
+import { All, Bar, Curl, Download, failure, Loading, Problem, showsAll, useAnswer, useNow } from "../parts";
 import { href } from "../route";
 import { ago, bytes, count, duration, moment, number, purpose, RANKS, whole } from "../text";
 import type { Model, ModelStatus, Status, Task, TrainAnswer } from "../types";
@@ -23,8 +23,8 @@ const trainings: Record<string, Training> = {};
 
 export function Overview() {
   const [round, next] = useState(0);
-  const status = useAnswer(`status ${round}`, () => ask<Status>(get("/status")));
-  const kept = useAnswer(has("GET /models") ? `models ${status.data && versions(status.data)} ${Math.floor(round / SELDOM)}` : "", () => ask<{ models: Model[] }>(get("/models")));
+  const status = useAnswer("status", () => ask<Status>(get("/status")), round);
+  const kept = useAnswer(has("GET /models") ? "models" : "", () => ask<{ models: Model[] }>(get("/models")), `${status.data && versions(status.data)} ${Math.floor(round / SELDOM)}`);
   const changes = useSignal(0);
   useEffect(() => {
     const timer = setInterval(() => document.hidden || next((round) => round + 1), EVERY);
@@ -314,7 +314,7 @@ function Store({ status: { store, size } }: { status: Status }) {
 
 function Room({ status: { size } }: { status: Status }) {
   const features = Object.entries(size?.features ?? {}).sort(([, a], [, b]) => b.bytes - a.bytes);
-  const [all, showAll] = useState(false);
+  const all = showsAll();
   if (features.length === 0) return null;
   const most = features[0]![1].bytes || 1;
   return (
@@ -343,11 +343,7 @@ function Room({ status: { size } }: { status: Status }) {
         </tbody>
       </table>
       <p class="tools">
-        {features.length > 8 && (
-          <button type="button" class="plain" onClick={() => showAll(!all)} aria-expanded={all}>
-            {all ? "Show the largest" : `Show all ${features.length}`}
-          </button>
-        )}
+        {features.length > 8 && <All more={`Show all ${features.length}`} />}
         <Download name="memory-by-feature" rows={() => [["feature", "values", "bytes", "share"], ...features.map(([name, { values, bytes, share }]) => [name, values, bytes, share])]} />
       </p>
     </section>

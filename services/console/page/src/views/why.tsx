@@ -1,8 +1,8 @@
 // Why an item stands where it stands: what each feature brings to its score.
 
-import { useMemo, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import { sentence } from "../api";
-import { Download, Which } from "../parts";
+import { All, Download, showsAll, Which } from "../parts";
 import { change } from "../route";
 import { duration, isMissing, signed, values, whole } from "../text";
 import type { ItemFields, Scored } from "../types";
@@ -72,7 +72,7 @@ export function Why({ columns, sent, item, of, fields, time }: Props) {
 const age = (time: number, stored: number) => (stored > time ? "changed since" : `${duration((time - stored) / 1000)} old`);
 
 function Contributions({ scored, time }: { scored: Scored; time: number }) {
-  const [all, showAll] = useState(false);
+  const all = showsAll();
   const { score, bias = 0 } = scored;
   const rows = useMemo(() => {
     const known = new Map(scored.features?.map(({ name, value }) => [name, value]));
@@ -107,7 +107,7 @@ function Contributions({ scored, time }: { scored: Scored; time: number }) {
                 <span class={isMissing(of) ? "value missing" : "value"} title={values(of)}>
                   {isMissing(of) ? "missing" : values(of)}
                 </span>
-                {!isMissing(of) && stored !== undefined && <span class="age">{age(time, stored)}</span>}
+                {!isMissing(of) && stored !== undefined && !Number.isNaN(time) && <span class="age">{age(time, stored)}</span>}
               </th>
               <td class="wide">
                 <Diverging value={value} low={low} high={high} />
@@ -142,11 +142,7 @@ function Contributions({ scored, time }: { scored: Scored; time: number }) {
       </table>
       {Math.abs(bias + brought - score) > 1e-6 * Math.max(1, Math.abs(score)) && <p class="odd-text">The parts add up to {bias + brought} instead.</p>}
       <p class="tools">
-        {rows.length > FEW && (
-          <button type="button" class="plain" aria-expanded={all} onClick={() => showAll(!all)}>
-            {all ? "Show the largest" : `Show all ${rows.length} features`}
-          </button>
-        )}
+        {rows.length > FEW && <All more={`Show all ${rows.length} features`} />}
         <Download
           name={`why-${scored.item}`}
           rows={() => [["feature", "value", "contribution"], ...rows.map(({ name, value, of }) => [name, isMissing(of) ? "" : values(of), value]), ["bias", "", bias], ["score", "", score]]}
