@@ -150,6 +150,23 @@ fn the_page_is_built_from_its_sources_byte_for_byte() {
     assert!(built == kept, "services/console/dist is not built from its sources: npm run build");
 }
 
+#[test]
+fn types_of_answers_are_written_from_the_description_of_the_interface() {
+    let Some(()) = go_on(missing(node(), true, true)) else { return };
+    let folder = folder();
+    let service = Service::serve(&with_page("models: {keep: {type: noop}}\n"), folder.path());
+    let [description, written] = ["openapi.json", "answers.ts"].map(|name| folder.path().join(name));
+    fs::write(&description, service.get("/openapi.json").ok().text).expect("can be written");
+    let script = Path::new(PAGE).join("types.mjs");
+    Ended::of(clean(Command::new("node")).args([&script, &description, &written])).ok();
+    let kept = Path::new(PAGE).join("src/answers.ts");
+    if std::env::var_os("UPDATE_RENDERED").is_some() {
+        fs::copy(&written, &kept).expect("can be written");
+    }
+    let same = fs::read(&written).expect("was written") == fs::read(&kept).expect("is there");
+    assert!(same, "{} is not written from the description: see CONTRIBUTING.md", kept.display());
+}
+
 /// Files of a folder with what they hold, by name.
 fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut found = Vec::new();

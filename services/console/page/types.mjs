@@ -3,7 +3,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 
 /** Operations whose answers the page uses. */
-const USED = ["page", "requests", "item", "user", "items", "models", "model_features", "configuration", "evaluation", "evaluate", "status", "rank", "recommend", "train", "promote", "roll_back", "forget_item"];
+const USED = ["configuration", "evaluation", "forgetItem", "item", "items", "modelFeatures", "models", "page", "promote", "rank", "recommend", "requests", "status", "train"];
 
 const [from, into] = process.argv.slice(2);
 const { paths, components } = JSON.parse(readFileSync(from, "utf8"));
@@ -32,7 +32,9 @@ const wrapped = (type) => (type.includes(" | ") ? `(${type})` : type);
 
 /** An object; keys that only one of several forms has are optional. */
 function object(schema, indent) {
-  const forms = [schema, ...(schema.oneOf ?? schema.anyOf ?? [])].map((form) => (form.$ref ? components.schemas[form.$ref.split("/").at(-1)] : form));
+  const deref = (form) => (form.$ref ? [components.schemas[form.$ref.split("/").at(-1)]] : []);
+  const alternatives = (schema.oneOf ?? schema.anyOf ?? []).map((form) => [form, ...deref(form)]);
+  const forms = [schema, ...alternatives.flat()];
   const keys = new Map();
   for (const form of forms)
     for (const [key, value] of Object.entries(form.properties ?? {})) {
@@ -42,10 +44,12 @@ function object(schema, indent) {
     }
   const others = schema.additionalProperties;
   if (keys.size === 0) return `Record<string, ${others && others !== true ? type(others, indent) : "unknown"}>`;
-  const always = (key) => schema.required?.includes(key) || (forms.length > 1 && forms.slice(1).every((form) => form.required?.includes(key)));
+  const always = (key) => schema.required?.includes(key) || (alternatives.length > 0 && alternatives.every((parts) => parts.some(({ required }) => required?.includes(key))));
   const lines = [...keys].map(([key, { types, comment }]) => {
     const told = comment ? `${indent}  /** ${comment.replaceAll("\n", " ")} */\n` : "";
-    return `${told}${indent}  ${key}${always(key) ? "" : "?"}: ${[...types].join(" | ")};\n`;
+    // an answer has no key in place of null where the key may be missing
+    const value = always(key) ? [...types].join(" | ") : [...types].join(" | ").replace(/ \| null$/, "");
+    return `${told}${indent}  ${key}${always(key) ? "" : "?"}: ${value};\n`;
   });
   return `{\n${lines.join("")}${indent}}`;
 }
@@ -60,7 +64,7 @@ function named(name) {
   return name;
 }
 
-const answers = Object.values(paths).flatMap(Object.values).filter(({ operationId }) => USED.includes(operationId));
-for (const { responses } of answers) type(responses["200"].content["application/json"].schema);
+const operations = new Map(Object.values(paths).flatMap(Object.values).map((operation) => [operation.operationId, operation]));
+for (const id of USED) type(operations.get(id).responses["200"].content["application/json"].schema);
 const text = [...written].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, text]) => text);
-writeFileSync(into, ["// Written by types.mjs from /openapi.json: npm run answers.\n", ...text].join("\n"));
+writeFileSync(into, ["// Written by types.mjs from /openapi.json.\n", ...text].join("\n"));
