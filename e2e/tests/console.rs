@@ -2,13 +2,14 @@
 
 use rankwright_e2e::events::{DURABLE, cheap_wins, click, item, ranking};
 use rankwright_e2e::folder::{folder, names};
-use rankwright_e2e::program::{Ended, clean, run};
+use rankwright_e2e::program::{Ended, clean, command, run};
 use rankwright_e2e::redis::Redis;
-use rankwright_e2e::{Service, http};
+use rankwright_e2e::{Service, http, ports, wait};
 use serde_json::json;
 use std::fs;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 
 const PAGE: &str = "../services/console/page";
 const DIST: &str = "../services/console/dist";
@@ -94,13 +95,17 @@ fn copy(from: &Path, to: &Path) {
 
 /// Runs a scenario of the browser against a service.
 fn browse(tools: &Tools, scenario: &str, service: &Service, more: &[&str]) {
+    browse_at(tools, scenario, service.address(), || service.log(), more);
+}
+
+fn browse_at(tools: &Tools, scenario: &str, address: SocketAddr, log: impl Fn() -> String, more: &[&str]) {
     let folder = folder();
     let page = sources(&tools.modules, folder.path());
     let mut command = clean(Command::new("node"));
-    command.arg(page.join("test/browser.mjs")).args([scenario, &format!("http://{}", service.address())]).args(more);
+    command.arg(page.join("test/browser.mjs")).args([scenario, &format!("http://{address}")]).args(more);
     let ended = Ended::of(command.env("RANKWRIGHT_CHROMIUM", &tools.chromium));
     print!("{}", ended.stdout);
-    assert_eq!(ended.code, Some(0), "{scenario}: {}\n{}", ended.stderr, service.log());
+    assert_eq!(ended.code, Some(0), "{scenario}: {}\n{}", ended.stderr, log());
 }
 
 /// The configuration of a service that shows its page, with titles and prices of items.
@@ -143,6 +148,23 @@ fn the_page_is_built_from_its_sources_byte_for_byte() {
     let names = |files: &[(PathBuf, Vec<u8>)]| files.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
     assert_eq!(names(&built), names(&kept), "services/console/dist is not built from its sources: npm run build");
     assert!(built == kept, "services/console/dist is not built from its sources: npm run build");
+}
+
+#[test]
+fn types_of_answers_are_written_from_the_description_of_the_interface() {
+    let Some(()) = go_on(missing(node(), true, true)) else { return };
+    let folder = folder();
+    let service = Service::serve(&with_page("models: {keep: {type: noop}}\n"), folder.path());
+    let [description, written] = ["openapi.json", "answers.ts"].map(|name| folder.path().join(name));
+    fs::write(&description, service.get("/openapi.json").ok().text).expect("can be written");
+    let script = Path::new(PAGE).join("types.mjs");
+    Ended::of(clean(Command::new("node")).args([&script, &description, &written])).ok();
+    let kept = Path::new(PAGE).join("src/answers.ts");
+    if std::env::var_os("UPDATE_RENDERED").is_some() {
+        fs::copy(&written, &kept).expect("can be written");
+    }
+    let same = fs::read(&written).expect("was written") == fs::read(&kept).expect("is there");
+    assert!(same, "{} is not written from the description: see CONTRIBUTING.md", kept.display());
 }
 
 /// Files of a folder with what they hold, by name.
@@ -327,4 +349,40 @@ fn a_service_whose_store_went_away_tells_what_is_wrong() {
     let _killed = redis.killed();
     service.until("without a store", || service.status()["store"]["answers"] == false);
     browse(&tools, "away", &service, &[]);
+}
+
+/// A program that waits for its store; it ends with its test.
+struct Waits(Child);
+
+impl Drop for Waits {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_service_that_waits_for_its_store_has_its_page_already() {
+    let (Some(tools), Some(redis)) = (tools(), Redis::of_its_own()) else { return };
+    let (folder, port) = (folder(), ports::free(1));
+    let api = format!("api: {{host: 127.0.0.1, port: {port}}}");
+    let config = format!("state: {{type: redis, {}}}\nmodels: {{keep: {{type: noop}}}}\n{api}\n", redis.keys());
+    let _killed = redis.killed();
+    fs::write(folder.path().join("config.yml"), config).expect("can be written");
+    let mut serve = command(&["serve", "--config", "config.yml"]);
+    let serve = serve.current_dir(folder.path()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    let _waits = Waits(serve.expect("the program can be started"));
+    let (address, unknown) = (SocketAddr::from(([127, 0, 0, 1], port)), String::new);
+    wait::until("an answer", unknown, || http::get(address, "/health").is_ok());
+    browse_at(&tools, "waiting", address, unknown, &[]);
+}
+
+#[test]
+fn what_is_under_way_is_shown() {
+    const CONFIG: &str =
+        "models: {popular: {type: trending, weights: [{interaction: click, decay: 0.9, window: 7d}]}}\n";
+    let Some(tools) = tools() else { return };
+    let folder = folder();
+    let service = Service::serve(&with_page(CONFIG), folder.path());
+    browse(&tools, "under-way", &service, &[]);
 }
