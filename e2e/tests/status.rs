@@ -103,7 +103,8 @@ fn a_running_program_tells_what_its_state_takes_and_does_not_invent_a_forecast()
                 // another process tells of it as well
                 let server = launch("rank-server", &config, &service, &folder.path().join("beside"));
                 let told = || server.status()["writers"].clone();
-                let is_told = |one: &Value| one["watermark"] == "1970-01-01T00:01:40Z" && one["seen"].is_string();
+                let is_one = |one: &Value| one["writer"].as_str().is_some_and(|name| writers[name].is_object());
+                let is_told = |one: &Value| is_one(one) && one["watermark"].is_string() && one["seen"].is_string();
                 let has_it = || told().as_array().is_some_and(|all| all.iter().any(is_told));
                 server.until("it tells of the writer", has_it);
             }
