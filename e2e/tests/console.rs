@@ -1,15 +1,20 @@
 //! The page in a browser. Needs Node, Chromium, and the packages of `services/console/page`, which `./run test` installs.
 
-use rankwright_e2e::Service;
-use rankwright_e2e::folder::folder;
-use rankwright_e2e::program::{Ended, clean, run};
+use rankwright_e2e::events::{DURABLE, cheap_wins, click, item, ranking};
+use rankwright_e2e::folder::{folder, names};
+use rankwright_e2e::program::{Ended, clean, command, run};
 use rankwright_e2e::redis::Redis;
+use rankwright_e2e::{Service, http, ports, wait};
+use serde_json::json;
 use std::fs;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 
 const PAGE: &str = "../services/console/page";
 const DIST: &str = "../services/console/dist";
+/// The pictures of the documentation.
+const PICTURES: &str = "../docs/images";
 
 /// What a browser test runs with.
 struct Tools {
@@ -90,13 +95,17 @@ fn copy(from: &Path, to: &Path) {
 
 /// Runs a scenario of the browser against a service.
 fn browse(tools: &Tools, scenario: &str, service: &Service, more: &[&str]) {
+    browse_at(tools, scenario, service.address(), || service.log(), more);
+}
+
+fn browse_at(tools: &Tools, scenario: &str, address: SocketAddr, log: impl Fn() -> String, more: &[&str]) {
     let folder = folder();
     let page = sources(&tools.modules, folder.path());
     let mut command = clean(Command::new("node"));
-    command.arg(page.join("test/browser.mjs")).args([scenario, &format!("http://{}", service.address())]).args(more);
+    command.arg(page.join("test/browser.mjs")).args([scenario, &format!("http://{address}")]).args(more);
     let ended = Ended::of(command.env("RANKWRIGHT_CHROMIUM", &tools.chromium));
     print!("{}", ended.stdout);
-    assert_eq!(ended.code, Some(0), "{scenario}: {}\n{}", ended.stderr, service.log());
+    assert_eq!(ended.code, Some(0), "{scenario}: {}\n{}", ended.stderr, log());
 }
 
 /// The configuration of a service that shows its page, with titles and prices of items.
@@ -141,6 +150,23 @@ fn the_page_is_built_from_its_sources_byte_for_byte() {
     assert!(built == kept, "services/console/dist is not built from its sources: npm run build");
 }
 
+#[test]
+fn types_of_answers_are_written_from_the_description_of_the_interface() {
+    let Some(()) = go_on(missing(node(), true, true)) else { return };
+    let folder = folder();
+    let service = Service::serve(&with_page("models: {keep: {type: noop}}\n"), folder.path());
+    let [description, written] = ["openapi.json", "answers.ts"].map(|name| folder.path().join(name));
+    fs::write(&description, service.get("/openapi.json").ok().text).expect("can be written");
+    let script = Path::new(PAGE).join("types.mjs");
+    Ended::of(clean(Command::new("node")).args([&script, &description, &written])).ok();
+    let kept = Path::new(PAGE).join("src/answers.ts");
+    if std::env::var_os("UPDATE_RENDERED").is_some() {
+        fs::copy(&written, &kept).expect("can be written");
+    }
+    let same = fs::read(&written).expect("was written") == fs::read(&kept).expect("is there");
+    assert!(same, "{} is not written from the description: see CONTRIBUTING.md", kept.display());
+}
+
 /// Files of a folder with what they hold, by name.
 fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut found = Vec::new();
@@ -161,7 +187,52 @@ fn every_view_shows_what_the_service_of_a_shop_answers() {
     let folder = folder();
     let config = with_page(&generate(folder.path(), &[]));
     let service = Service::standalone(&config, &folder.path().join("events.jsonl"), folder.path());
-    browse(&tools, "shop", &service, &[&folder.path().join("request.txt").to_string_lossy()]);
+    let pictures = match std::env::var_os("RANKWRIGHT_SCREENSHOT") {
+        Some(named) => PathBuf::from(named),
+        None => folder.path().join("pictures"),
+    };
+    fs::create_dir_all(&pictures).expect("folders can be made");
+    let request = folder.path().join("request.txt");
+    browse(&tools, "shop", &service, &[&request.to_string_lossy(), &pictures.to_string_lossy()]);
+    let taken: Vec<String> = names(&pictures).into_iter().filter(|name| name.ends_with(".png")).collect();
+    let kept: Vec<String> = names(Path::new(PICTURES)).into_iter().filter(|name| name.ends_with(".png")).collect();
+    assert_eq!(taken, kept, "the pictures of the documentation are those that this test takes");
+    for name in taken {
+        let (taken, kept) = (Picture::read(&pictures.join(&name)), Picture::read(&Path::new(PICTURES).join(&name)));
+        assert_eq!((taken.width, taken.height), (kept.width, kept.height), "{name}");
+        assert!(
+            (20_000..250_000).contains(&taken.bytes) && (20_000..250_000).contains(&kept.bytes),
+            "{name}: {taken:?}"
+        );
+    }
+}
+
+/// What is known of a PNG.
+#[derive(Debug)]
+struct Picture {
+    width: u32,
+    height: u32,
+    bytes: usize,
+}
+
+impl Picture {
+    fn read(path: &Path) -> Self {
+        let bytes = fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        assert_eq!(bytes.get(..8), Some(&b"\x89PNG\r\n\x1a\n"[..]), "{}", path.display());
+        let number = |at: usize| u32::from_be_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
+        Self { width: number(16), height: number(20), bytes: bytes.len() }
+    }
+}
+
+#[test]
+fn the_readme_begins_with_a_picture_of_the_page_and_the_documentation_shows_all_of_them() {
+    let read = |path: &str| fs::read_to_string(path).expect("is there");
+    let (readme, page) = (read("../README.md"), read("../docs/page.md"));
+    let first = readme.split("](").find(|text| text.starts_with("docs/images/"));
+    assert!(first.is_some_and(|text| text.starts_with("docs/images/try.png)")), "{first:?}");
+    for name in names(Path::new(PICTURES)).iter().filter(|name| name.ends_with(".png")) {
+        assert!(page.contains(&format!("](images/{name})")), "docs/page.md shows {name}");
+    }
 }
 
 #[test]
@@ -190,7 +261,9 @@ fn a_service_with_nothing_in_it_says_so() {
 fn strings_of_a_hostile_shop_stay_text() {
     const CONFIG: &str = "
 state: {type: memory}
-features: [{name: price, type: number, field: item.price}]
+features:
+  - {name: price, type: number, field: item.price}
+  - {name: liked, type: interacted_with, interaction: click, field: item.title, scope: user, count: 20}
 models: {keep: {type: noop}, mix: {type: shuffle, maxPositionChange: 3}}
 ";
     let Some(tools) = tools() else { return };
@@ -201,16 +274,70 @@ models: {keep: {type: noop}, mix: {type: shuffle, maxPositionChange: 3}}
 
 #[test]
 fn a_service_with_a_token_wants_it_for_what_is_not_public() {
+    let Some(tools) = tools() else { return };
+    let folder = folder();
+    let config = DURABLE.replace("models:\n", "models:\n  keep: {type: noop}\n");
+    let service =
+        Service::serve(&format!("{config}\napi: {{host: 127.0.0.1, port: 0, token: open-sesame}}\n"), folder.path());
+    service.feedback(&cheap_wins(200));
+    service.settle();
+    browse(&tools, "token", &service, &["open-sesame"]);
+}
+
+#[test]
+fn a_visitor_and_an_item_are_forgotten_on_the_page_and_it_says_what_was_removed() {
+    const FEATURES: &str = "
+features: [{name: liked, type: interacted_with, interaction: click, field: item.title, scope: user}]
+models: {keep: {type: noop}}
+api: {host: 127.0.0.1, port: 0, token: open-sesame, page: {item: {title: title}}}
+";
+    let (Some(tools), Some(redis)) = (tools(), Redis::of_its_own()) else { return };
+    let folder = folder();
+    let service = Service::serve(&format!("state: {{type: redis, {}}}\n{FEATURES}", redis.keys()), folder.path());
+    service.feedback(&[
+        item("a", 1, &[("title", json!("A boot"))]),
+        item("b", 2, &[("title", json!("A hat"))]),
+        ranking("r", 3, "jane", &["a", "b"]),
+        click("c", 4, "r", "jane", "a"),
+    ]);
+    service.until("her click is stored", || stored(&service, "/users/jane"));
+    browse(&tools, "forget", &service, &["open-sesame"]);
+    assert!(!stored(&service, "/users/jane") && !stored(&service, "/items/a") && stored(&service, "/items/b"));
+}
+
+/// Whether something is stored there, for those who have the token.
+fn stored(service: &Service, path: &str) -> bool {
+    let head = format!("GET {path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer open-sesame\r\nconnection: close");
+    let answer = http::send(service.address(), format!("{head}\r\n\r\n").as_bytes()).expect("it answers");
+    assert!([200, 404].contains(&answer.status), "{answer:?}");
+    answer.status == 200
+}
+
+#[test]
+fn pictures_of_items_come_from_the_origins_that_are_named_alone() {
+    let Some(tools) = tools() else { return };
+    for (written, origin) in [("https://CDN.shop:443/", "https://cdn.shop"), ("*", "*")] {
+        let folder = folder();
+        let page = format!("page: {{item: {{title: title, image: picture}}, imageOrigins: ['{written}']}}");
+        let config = format!(
+            "state: {{type: memory}}\nfeatures: []\nmodels: {{keep: {{type: noop}}}}\napi: {{host: 127.0.0.1, port: 0, {page}}}\n"
+        );
+        browse(&tools, "pictures", &Service::serve(&config, folder.path()), &[origin]);
+    }
+}
+
+#[test]
+fn requests_of_several_tenants_and_those_that_are_no_longer_kept_are_shown_as_they_are() {
     const CONFIG: &str = "
 state: {type: memory}
-api: {host: 127.0.0.1, port: 0, token: open-sesame}
-features: []
-models: {keep: {type: noop}}
+api: {host: 127.0.0.1, port: 0, page: {sample: 1, item: {title: title, price: price}}}
+features: [{name: price, type: number, field: item.price}]
+models: {keep: {type: noop}, mix: {type: shuffle, maxPositionChange: 3}}
 ";
     let Some(tools) = tools() else { return };
     let folder = folder();
     let service = Service::serve(CONFIG, folder.path());
-    browse(&tools, "token", &service, &["open-sesame"]);
+    browse(&tools, "requests", &service, &[]);
 }
 
 #[test]
@@ -222,4 +349,40 @@ fn a_service_whose_store_went_away_tells_what_is_wrong() {
     let _killed = redis.killed();
     service.until("without a store", || service.status()["store"]["answers"] == false);
     browse(&tools, "away", &service, &[]);
+}
+
+/// A program that waits for its store; it ends with its test.
+struct Waits(Child);
+
+impl Drop for Waits {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_service_that_waits_for_its_store_has_its_page_already() {
+    let (Some(tools), Some(redis)) = (tools(), Redis::of_its_own()) else { return };
+    let (folder, port) = (folder(), ports::free(1));
+    let api = format!("api: {{host: 127.0.0.1, port: {port}}}");
+    let config = format!("state: {{type: redis, {}}}\nmodels: {{keep: {{type: noop}}}}\n{api}\n", redis.keys());
+    let _killed = redis.killed();
+    fs::write(folder.path().join("config.yml"), config).expect("can be written");
+    let mut serve = command(&["serve", "--config", "config.yml"]);
+    let serve = serve.current_dir(folder.path()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    let _waits = Waits(serve.expect("the program can be started"));
+    let (address, unknown) = (SocketAddr::from(([127, 0, 0, 1], port)), String::new);
+    wait::until("an answer", unknown, || http::get(address, "/health").is_ok());
+    browse_at(&tools, "waiting", address, unknown, &[]);
+}
+
+#[test]
+fn what_is_under_way_is_shown() {
+    const CONFIG: &str =
+        "models: {popular: {type: trending, weights: [{interaction: click, decay: 0.9, window: 7d}]}}\n";
+    let Some(tools) = tools() else { return };
+    let folder = folder();
+    let service = Service::serve(&with_page(CONFIG), folder.path());
+    browse(&tools, "under-way", &service, &[]);
 }

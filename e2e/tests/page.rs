@@ -60,7 +60,7 @@ fn a_real_request_is_ranked_again_and_its_items_are_looked_up() {
     assert_eq!((&kept["model"], &kept["items"], &kept["request"]["user"]), (&json!("plain"), &json!(2), &Value::Null));
     let again = service.post_text(&format!("/requests/{}/rank/other", kept["number"]), "").ok().json();
     assert_eq!(again["items"].as_array().map(Vec::len), Some(2), "{again}");
-    let named = service.get("/items?ids=a,b,c").ok().json();
+    let named = service.get("/items?id=a&id=b&id=c").ok().json();
     assert_eq!(named["items"]["a"], json!({"title": "A <b>", "price": 7.5, "image": null}));
     let stored = service.get("/items/a").ok().json();
     let price =
@@ -85,7 +85,7 @@ fn what_is_configured_is_shown_without_its_secrets_to_those_who_have_the_token()
         "/models/plain/features",
         "/items/a",
         "/users/u",
-        "/items?ids=a",
+        "/items?id=a",
     ] {
         assert_eq!(service.get(path).refusal().0, "unauthorized", "{path}");
     }

@@ -100,6 +100,13 @@ fn a_running_program_tells_what_its_state_takes_and_does_not_invent_a_forecast()
                 let writers = found()["writers"].clone();
                 let one = writers.as_object().and_then(|writers| writers.values().next()).cloned().unwrap_or_default();
                 assert!(one["seen"].is_string() && one["watermark"].is_string(), "{writers:#}");
+                // another process tells of it as well
+                let server = launch("rank-server", &config, &service, &folder.path().join("beside"));
+                let told = || server.status()["writers"].clone();
+                let is_one = |one: &Value| one["writer"].as_str().is_some_and(|name| writers[name].is_object());
+                let is_told = |one: &Value| is_one(one) && one["watermark"].is_string() && one["seen"].is_string();
+                let has_it = || told().as_array().is_some_and(|all| all.iter().any(is_told));
+                server.until("it tells of the writer", has_it);
             }
         }
     }

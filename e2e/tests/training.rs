@@ -5,9 +5,11 @@ use rankwright_e2e::many::{config, day, import};
 use rankwright_e2e::program::{command, named, run, run_on};
 use rankwright_e2e::random::Random;
 use rankwright_e2e::redis::Redis;
-use rankwright_e2e::{Ended, Launch, Service, encrypted, wait};
-use serde_json::Value;
+use rankwright_e2e::{Ended, Launch, Service, encrypted, http, ports, wait};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -39,6 +41,46 @@ fn job(folder: &Path, config: &str, model: &str) -> (Ended, Value) {
 fn versions(folder: &Path) -> String {
     let config = folder.join("job.yml");
     run(&["models", "--config", &config.to_string_lossy(), "list"]).ok().stdout
+}
+
+/// What a status says to be under way.
+fn under_way(status: &Value) -> Vec<String> {
+    let told = |task: &Value| {
+        assert!(task["began"].as_i64() > Some(1_700_000_000_000), "{task}");
+        format!("{} {}", task["kind"].as_str().unwrap_or_default(), task["model"].as_str().unwrap_or("-"))
+    };
+    status["work"].as_array().unwrap_or_else(|| panic!("{status}")).iter().map(told).collect()
+}
+
+#[test]
+fn imports_and_trainings_are_told_while_they_last() {
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let (folder, port) = (folder.path(), ports::free(1));
+    let address = SocketAddr::from(([127, 0, 0, 1], port));
+    let config = format!("{}\napi: {{host: 127.0.0.1, port: {port}}}\n", generated(folder));
+    let events = folder.join("events.jsonl.gz");
+    let launch = Launch { subcommand: "standalone", config: &config, data: Some(&events), folder, environment: &[] };
+    let (service, seen) = std::thread::scope(|scope| {
+        let (starting, mut seen) = (scope.spawn(|| launch.start()), BTreeSet::new());
+        while !starting.is_finished() {
+            let status = http::get(address, "/status").ok().filter(|answer| answer.status == 200);
+            status.into_iter().for_each(|answer| seen.extend(under_way(&answer.json())));
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        (starting.join().expect("it starts"), seen)
+    });
+    let expected = ["import -", "training lightgbm", "training popular", "training similar", "training xgboost"];
+    for one in [0, 1, 4].map(|at| expected[at]) {
+        assert!(seen.contains(one), "{one} in {seen:?}"); // the others take a moment
+    }
+    assert!(seen.iter().all(|one| expected.contains(&one.as_str())), "{seen:?}");
+    assert_eq!(service.status()["work"], json!([]));
+    std::thread::scope(|scope| {
+        let training = scope.spawn(|| service.train("lightgbm"));
+        service.until("it is told", || under_way(&service.status()) == ["training lightgbm"]);
+        training.join().expect("it trains");
+    });
+    assert_eq!(service.status()["work"], json!([]));
 }
 
 #[test]

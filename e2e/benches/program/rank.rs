@@ -60,6 +60,7 @@ pub(crate) fn measure(load: &Load, effort: Effort, folder: &Path, table: &mut Ta
     let (loaded, peak) = process::memory(service.pid());
     let memory = format!("{resident:.0} MB, {loaded:.0} MB after the requests above ({peak:.0} MB at most)");
     table.add("resident memory, serving", memory, "150 MB", format!("echo {echoing:.0} MB"));
+    cost_of_page(load, effort, folder, table);
     training(&service, load, effort, &first_trained, folder, table);
     let first_answer = format!("{:.2} s", median(starts));
     let limit = format!("reading the events {:.2} s, and the booster's time above", reading(&load.events));
@@ -71,6 +72,27 @@ pub(crate) fn measure(load: &Load, effort: Effort, folder: &Path, table: &mut Ta
     let limit = format!("{told:.0} bytes by `openRankingBytes`, of which the values are 40");
     let what = "open rankings of 10,000 items and 10 features, memory an item";
     table.add(what, format!("{resident:.0} bytes"), "140 bytes", limit);
+}
+
+/// What the page costs: two services beside each other, one without it, that answer the same requests in turn.
+fn cost_of_page(load: &Load, effort: Effort, folder: &Path, table: &mut Table) {
+    const TURNS: usize = 3;
+    let (path, bodies) = (format!("/rank/{}", load.model), load.requests(100, REQUESTS));
+    let services = [true, false].map(|enabled| {
+        let api = format!("api: {{host: 127.0.0.1, port: 0, page: {{enabled: {enabled}}}}}\n");
+        Service::standalone(&format!("{}{api}", load.config), &load.events, folder)
+    });
+    let mut turns = [const { Vec::new() }; 2];
+    for _ in 0..TURNS {
+        for (service, figures) in services.iter().zip(&mut turns) {
+            figures.push(wrk::load(service.address(), service.pid(), &path, &bodies, 1, effort, folder));
+        }
+    }
+    let [with, without] = turns.map(|figures| shown(wrk::median_of(&figures)));
+    table.add("rank, 100 items, 1 connection, with the page", with, "as without it", format!("without {without}"));
+    let [with, without] = services.map(|service| process::memory(service.pid()).0);
+    let measured = format!("{:.1} MB", with - without);
+    table.add("resident memory, with the page less without", measured, "5 MB", format!("without {without:.0} MB"));
 }
 
 /// Bytes of resident memory that an item of an open ranking takes, and those that the program counts.

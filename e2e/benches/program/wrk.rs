@@ -42,6 +42,11 @@ pub(crate) fn load(
             Figures { cpu: (crate::process::cpu(pid) - before) / requests * 1e3, ..figures }
         })
         .collect();
+    median_of(&runs)
+}
+
+/// The medians of each figure.
+pub(crate) fn median_of(runs: &[Figures]) -> Figures {
     let of = |part: fn(&Figures) -> f64| median(runs.iter().map(part).collect());
     Figures { p50: of(|run| run.p50), p99: of(|run| run.p99), rate: of(|run| run.rate), cpu: of(|run| run.cpu) }
 }

@@ -3,6 +3,7 @@
 use crate::encoders::{Encoders, Wanted, leave_out_texts};
 use crate::follow::is_stream;
 use crate::traces::Traces;
+use crate::work::{UnderWay, Work};
 use crate::{joins, open, remote};
 use anyhow::{Result, anyhow};
 use futures_util::future::BoxFuture;
@@ -46,6 +47,8 @@ pub struct Engine {
     /// Whether no more events are taken in for now: what is open fills memory, and cannot close before click-throughs are with
     /// their store.
     pub(crate) full: AtomicBool,
+    /// Imports and trainings of this process.
+    pub(crate) work: Arc<Work>,
     /// What is recorded; begun when it is first asked for.
     traces: OnceLock<Traces>,
 }
@@ -216,8 +219,8 @@ impl Engine {
         let clickthroughs = open::clickthroughs(&config, &plan, &service)?;
         let versions = open::versions(&config, &service)?;
         let (runtime, imported, full) = (Handle::current(), OnceLock::new(), AtomicBool::new(false));
-        let traces = OnceLock::new();
-        Ok(Self { config, plan, state, clickthroughs, versions, encoders, runtime, imported, full, traces })
+        let (traces, work) = (OnceLock::new(), Arc::default());
+        Ok(Self { config, plan, state, clickthroughs, versions, encoders, runtime, imported, full, work, traces })
     }
 
     /// Whether several writers add to the state: other processes, or the partitions of a stream.
@@ -237,6 +240,16 @@ impl Engine {
     /// Begins traces, as the environment says. Who asks for it has to let [`Engine::finish_traces`] send the last of them.
     pub fn tracer(&self) -> &Tracer {
         self.traces().tracer()
+    }
+
+    /// Has `/status` tell of an import, until what this returns goes.
+    pub fn importing(&self) -> UnderWay {
+        self.work.begin("import", None)
+    }
+
+    /// The same of the training of a model.
+    pub fn training(&self, model: &str) -> UnderWay {
+        self.work.begin("training", Some(model))
     }
 
     /// Records the training of a model.

@@ -51,6 +51,14 @@ impl Forgetter {
 }
 
 impl Forget for Forgetter {
+    fn unavailable(&self) -> Option<String> {
+        if !self.engine.state.shared() {
+            return Some(ALONE.to_owned());
+        }
+        let discards = matches!(self.engine.config.train, Some(ClickthroughStore::Discard));
+        discards.then(|| WITHOUT_CLICKTHROUGHS.to_owned())
+    }
+
     fn forget(&self, key: Key) -> StateFuture<'_, Result<rankwright_serve::Forgotten, ForgetError>> {
         Box::pin(async move {
             let place = self.places.clone().try_acquire_owned().map_err(|_| ForgetError::Busy)?;
@@ -60,11 +68,8 @@ impl Forget for Forgetter {
                 Scope::Item(item) => Who::Item(item),
                 _ => return Err(ForgetError::Elsewhere("only items and visitors are forgotten".to_owned())),
             };
-            if !self.engine.state.shared() {
-                return Err(ForgetError::Elsewhere(ALONE.to_owned()));
-            }
-            if matches!(self.engine.config.train, Some(ClickthroughStore::Discard)) {
-                return Err(ForgetError::Elsewhere(WITHOUT_CLICKTHROUGHS.to_owned()));
+            if let Some(reason) = self.unavailable() {
+                return Err(ForgetError::Elsewhere(reason));
             }
             let (engine, subject) = (self.engine.clone(), Subject { tenant, who });
             let work = self.engine.runtime.spawn(async move {

@@ -313,4 +313,10 @@ impl Status for Inlet {
             "problem": self.refused(),
         })
     }
+
+    fn without_ids(&self) -> Value {
+        let mut status = self.status();
+        status["unknownRankings"].as_object_mut().map(|unknown| unknown.remove("examples"));
+        status
+    }
 }

@@ -36,6 +36,8 @@ mod text_models;
 mod traces;
 mod units;
 mod waiting;
+mod work;
+mod writers;
 
 pub use ask::rank_once;
 pub use closing::{Closing, StillOpen};
@@ -62,3 +64,4 @@ pub use size::{Growth, Size};
 pub use survey::{Found, ModelFound, StateFound, Survey, WriterFound};
 pub use units::Units;
 pub use waiting::{Begun, open_on};
+pub use work::UnderWay;

@@ -8,7 +8,8 @@ use crate::follow::{Tally, follow};
 use crate::gauges::Gauges;
 use crate::inlet::Inlet;
 use crate::size::Watch;
-use crate::waiting::Begun;
+use crate::waiting::{Begun, Stop};
+use crate::writers::Writers;
 use crate::{log, open, page, port, text_models};
 use anyhow::Result;
 use futures_util::future::BoxFuture;
@@ -54,7 +55,7 @@ pub struct Service {
     pub status: Vec<(&'static str, Arc<dyn Status>)>,
     /// What the configuration says, for the page.
     pub told: Told,
-    /// What began while the state store was waited for.
+    /// What began before the engine could answer.
     pub begun: Option<Begun>,
 }
 
@@ -70,7 +71,8 @@ pub(crate) fn identity() -> String {
 /// When the port cannot be opened, or a state of this process cannot be read.
 pub fn listen(engine: Arc<Engine>, service: Service) -> BoxFuture<'static, Result<()>> {
     Box::pin(async move {
-        let Begun { stop: told, port: waiting } = service.begun.unwrap_or_else(Begun::now);
+        let Begun { stop, port: waiting } = service.begun.unwrap_or_default();
+        let told = stop.unwrap_or_else(Stop::on_signal);
         let wanted = if service.ranks { Wanted::of_inference(&engine.config) } else { Vec::new() };
         let encoders = tokio::select! {
             opened = Encoders::open(wanted, TOGETHER) => opened?,
@@ -110,6 +112,11 @@ pub fn listen(engine: Arc<Engine>, service: Service) -> BoxFuture<'static, Resul
             app = app.store_timeout(redis.timeout.command);
         }
         app = app.gated(engine.state.shared() && !is_set(WITHOUT_MODELS)).status("size", watch.clone());
+        app = app.status("work", engine.work.clone());
+        let writers = engine.state.shared().then(|| Arc::new(Writers::of(engine.state.clone())));
+        if let Some(writers) = &writers {
+            app = app.status("writers", writers.clone());
+        }
         if let Some(inlet) = &inlet {
             app = app.status("ingest", inlet.clone());
         }
@@ -157,6 +164,7 @@ pub fn listen(engine: Arc<Engine>, service: Service) -> BoxFuture<'static, Resul
         info!(address = %listener.local_addr()?, "serving");
         let ticking = inlet.clone().map(|inlet| tokio::spawn(tick(inlet)));
         let watching = tokio::spawn(watch.run());
+        let asking = writers.map(|writers| tokio::spawn(writers.run()));
         let stop = Notify::new();
         let following = async {
             match &service.follows {
@@ -178,6 +186,7 @@ pub fn listen(engine: Arc<Engine>, service: Service) -> BoxFuture<'static, Resul
         };
         ticking.inspect(tokio::task::JoinHandle::abort);
         watching.abort();
+        asking.inspect(tokio::task::JoinHandle::abort);
         if let Some(inlet) = inlet {
             inlet.close().await;
         }

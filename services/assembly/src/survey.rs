@@ -284,6 +284,11 @@ fn of_model(name: &str, model: &Model, versions: &dyn VersionStore) -> Result<Mo
 }
 
 impl WriterFound {
+    /// The event time that it has come to; `None` before its first event, and at its end.
+    pub(crate) fn watermark(&self) -> Option<Timestamp> {
+        self.reached.watermark.filter(|_| !self.has_ended())
+    }
+
     /// Whether nothing is left of its partition.
     pub fn has_ended(&self) -> bool {
         self.reached.watermark.is_some_and(|watermark| watermark >= NO_MORE)

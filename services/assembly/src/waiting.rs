@@ -1,4 +1,4 @@
-//! A program whose state store is not there yet waits for it, and says so at its port.
+//! A program whose state store is not there yet waits for it, and says so at its port. So does one that imports and trains first.
 
 use crate::engine::Engine;
 use crate::port;
@@ -49,16 +49,24 @@ impl Stop {
     }
 }
 
-/// What began while a program waited for its state store, for [`crate::listen`] to go on with.
+/// What began before a program could answer, for [`crate::listen`] to go on with.
+#[derive(Default)]
 pub struct Begun {
-    pub(crate) stop: Stop,
+    /// Until there is one, a signal ends the process at once.
+    pub(crate) stop: Option<Stop>,
     pub(crate) port: Option<Port>,
 }
 
 impl Begun {
-    /// Nothing has begun yet.
-    pub(crate) fn now() -> Self {
-        Self { stop: Stop::on_signal(), port: None }
+    /// Opens the port of a program that has the page and imports and trains before it answers: what it does is said there.
+    ///
+    /// # Errors
+    /// When the port cannot be opened.
+    pub fn at_work(engine: &Engine) -> BoxFuture<'_, Result<Self>> {
+        Box::pin(async move {
+            let waiting = with_page(Waiting::at_work(engine.work.clone()), &engine.config, Some(true));
+            Ok(Self { stop: None, port: Some(Port::open(&engine.config, waiting).await?) })
+        })
     }
 }
 
@@ -67,25 +75,26 @@ impl Begun {
 ///
 /// # Errors
 /// When a store cannot be opened for another reason than that its server is away, or the port cannot be opened.
-fn await_open(config: Config) -> BoxFuture<'static, Result<Option<(Engine, Begun)>>> {
+fn await_open(config: Config, page: Option<bool>) -> BoxFuture<'static, Result<Option<(Engine, Begun)>>> {
     Box::pin(async move {
         let stop = Stop::on_signal();
         tokio::select! {
-            opened = open(config) => {
+            opened = open(config, page) => {
                 let (engine, port) = opened?;
-                Ok(Some((engine, Begun { stop, port })))
+                Ok(Some((engine, Begun { stop: Some(stop), port })))
             }
             () = stop.clone().told() => Ok(None),
         }
     })
 }
 
-/// As [`await_open`], on a runtime that comes back with the engine. Otherwise an attempt that lasts is not waited for.
+/// As [`await_open`], on a runtime that comes back with the engine. Otherwise an attempt that lasts is not waited for. `page` says
+/// whether the program has the page for browsers, unless the configuration says otherwise; nothing, where it has none at all.
 ///
 /// # Errors
 /// As there.
-pub fn open_on(runtime: Runtime, config: Config) -> Result<Option<(Runtime, Engine, Begun)>> {
-    match runtime.block_on(await_open(config)) {
+pub fn open_on(runtime: Runtime, config: Config, page: Option<bool>) -> Result<Option<(Runtime, Engine, Begun)>> {
+    match runtime.block_on(await_open(config, page)) {
         Ok(Some((engine, begun))) => Ok(Some((runtime, engine, begun))),
         ended => {
             runtime.shutdown_background();
@@ -94,8 +103,9 @@ pub fn open_on(runtime: Runtime, config: Config) -> Result<Option<(Runtime, Engi
     }
 }
 
-async fn open(config: Config) -> Result<(Engine, Option<Port>)> {
+async fn open(config: Config, page: Option<bool>) -> Result<(Engine, Option<Port>)> {
     let mut port: Option<Port> = None;
+    let waits = |store, problem| Port::waits(&config, store, problem, page);
     loop {
         // on a thread of its own: it hears nothing while a store is silent, and there may be one for all else
         let (runtime, attempted) = (tokio::runtime::Handle::current(), config.clone());
@@ -104,7 +114,7 @@ async fn open(config: Config) -> Result<(Engine, Option<Port>)> {
             match tokio::time::timeout(SILENT, &mut attempt).await {
                 Ok(opened) => break opened.context("opening the stores was broken off")?,
                 Err(_) if port.is_none() && is_elsewhere(&config) => {
-                    port = Some(Port::open(&config, STORES, "there is no answer yet".to_owned()).await?);
+                    port = Some(waits(STORES, "there is no answer yet".to_owned()).await?);
                 }
                 Err(_) => {}
             }
@@ -118,7 +128,7 @@ async fn open(config: Config) -> Result<(Engine, Option<Port>)> {
         }
         match &mut port {
             Some(port) => port.tell(store_of(&error), chain(&error)),
-            None => port = Some(Port::open(&config, store_of(&error), chain(&error)).await?),
+            None => port = Some(waits(store_of(&error), chain(&error)).await?),
         }
         tokio::time::sleep(PAUSE).await;
     }
@@ -138,6 +148,14 @@ fn store_of(error: &anyhow::Error) -> &'static str {
     }
 }
 
+/// What waits, with the page for browsers where a program has it.
+fn with_page(waiting: Waiting, config: &Config, page: Option<bool>) -> Waiting {
+    match page.is_some_and(|usual| config.api.page.enabled.unwrap_or(usual)) {
+        true => waiting.with_page(rankwright_console::router(&config.api.page.image_origins), &config.api),
+        false => waiting,
+    }
+}
+
 /// The port of a program that waits.
 pub(crate) struct Port {
     waiting: Waiting,
@@ -147,14 +165,21 @@ pub(crate) struct Port {
 }
 
 impl Port {
-    async fn open(config: &Config, store: &'static str, problem: String) -> Result<Self> {
+    /// Of a program that waits for a store.
+    async fn waits(config: &Config, store: &'static str, problem: String, page: Option<bool>) -> Result<Self> {
         let said = Said::default();
         say(&said, store, &problem);
+        let mut port = Self::open(config, with_page(Waiting::new(store, problem), config, page)).await?;
+        port.said = said;
+        Ok(port)
+    }
+
+    async fn open(config: &Config, waiting: Waiting) -> Result<Self> {
         let (host, port) = (config.api.host.as_str(), config.api.port);
         let tls = config.api.tls.as_ref().map(|tls| tls::acceptor(&tls.cert, &tls.key)).transpose()?;
         let listener = port::bind(host, port).await?;
-        let (waiting, stop) = (Waiting::new(store, problem), Arc::new(Notify::new()));
-        let (router, told) = (waiting.router(), stop.clone());
+        let (router, stop) = (waiting.router(), Arc::new(Notify::new()));
+        let (said, told) = (Said::default(), stop.clone());
         let timing = Timing { linger: Duration::ZERO, drain: DRAIN, ..Timing::default() };
         let connections = Connections::new(config.api.limits.max_connections, ConnectionMetrics::new()?);
         let serving =

@@ -7,8 +7,8 @@ use crate::skipped::Skipped;
 use crate::validate;
 use anyhow::{Context, Result, bail};
 use rankwright_assembly::{
-    Engine, Fetched, Imported, Importer, Rebuild, StillOpen, Tally, Units, as_owner, configuration, fetch, is_remote,
-    is_stream, job_runtime, now, read_all,
+    Engine, Fetched, Imported, Importer, Rebuild, StillOpen, Tally, UnderWay, Units, as_owner, configuration, fetch,
+    is_remote, is_stream, job_runtime, now, read_all,
 };
 use rankwright_config::{ClickthroughStore, Config, Offset, SourceConfig, State};
 use rankwright_event::RankingId;
@@ -103,6 +103,7 @@ pub(crate) fn read(engine: &Arc<Engine>, options: &ImportOptions, runtime: &Runt
         units: Units::default(),
         recent: Recent::new(engine.config.core.ingest.event_id_window, now()),
         progress: Progress::new("import", files.bytes()),
+        under_way: engine.importing(),
         skipped: Skipped::new(options.strict),
         taken: 0,
         batch_size: batch_size(&*engine.state),
@@ -133,7 +134,7 @@ fn read_stream(engine: &Arc<Engine>, source: &SourceConfig, options: &ImportOpti
     let offset = parsed(options.source.offset.as_deref(), "--offset")?.unwrap_or(source.offset);
     let source = SourceConfig { offset, ..source.clone() };
     let tally = Arc::new(Tally::registered(&prometheus::Registry::new(), engine.settings().session_length)?);
-    let began = std::time::Instant::now();
+    let (_under_way, began) = (engine.importing(), std::time::Instant::now());
     let (counters, examples) = runtime.block_on(read_all(engine.clone(), &source, tally.clone()))?;
     told(&counters, tally.unreadable(), tally.read(), began.elapsed());
     unknown(&counters, &examples).iter().for_each(|complaint| warn!("{complaint}"));
@@ -180,6 +181,7 @@ struct Import<'a> {
     units: Units,
     recent: Recent,
     progress: Progress,
+    under_way: UnderWay,
     skipped: Skipped,
     /// Events that are not committed yet, and how far the files are read with them.
     taken: usize,
@@ -216,6 +218,7 @@ impl Import<'_> {
             self.commit()?;
         }
         self.progress.at(batch.progress.read, self.events, "events");
+        self.under_way.read(self.events);
         Ok(())
     }
 

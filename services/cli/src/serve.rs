@@ -16,7 +16,7 @@ pub(crate) fn run(options: &ServeOptions) -> Result<()> {
         info!("source: files are read by 'import'; 'serve' takes events at /feedback");
     }
     let runtime = runtime()?;
-    let Some((runtime, engine, begun)) = open_on(runtime, config)? else {
+    let Some((runtime, engine, begun)) = open_on(runtime, config, Some(true))? else {
         return Ok(()); // told to stop while it waited
     };
     let (engine, begun) = (Arc::new(engine), Some(begun));

@@ -3,11 +3,11 @@
 use crate::options::ImportOptions;
 use crate::{import, serve, train, validate};
 use anyhow::{Result, bail};
-use rankwright_assembly::{Engine, Service, chain, configuration_with_text, is_stream, listen, runtime};
+use rankwright_assembly::{Begun, Engine, Service, chain, configuration_with_text, is_stream, listen, runtime};
 use std::sync::Arc;
 use tracing::warn;
 
-/// Reads events, trains all models, then opens the port.
+/// Reads events and trains all models, then answers requests.
 pub(crate) fn run(options: &ImportOptions) -> Result<()> {
     if options.rebuild {
         bail!("--rebuild is for 'import': run 'import --rebuild', then 'train' and 'serve'");
@@ -17,6 +17,7 @@ pub(crate) fn run(options: &ImportOptions) -> Result<()> {
     let importing = options.validation.then(|| validate::before(&config, &options.source, &runtime)).transpose()?;
     let engine = Arc::new(runtime.block_on(Engine::open(config))?);
     engine.check_encoders()?;
+    let begun = Some(runtime.block_on(Begun::at_work(&engine))?);
     if let Some(problem) = import::read(&engine, options, &runtime)? {
         warn!("{problem}");
     }
@@ -30,5 +31,5 @@ pub(crate) fn run(options: &ImportOptions) -> Result<()> {
     }
     drop(importing); // the service ends well by itself
     let follows = engine.config.source.clone().filter(is_stream).filter(|_| options.source.data.is_none());
-    runtime.block_on(listen(engine.clone(), Service { follows, told, ..serve::service(engine) }))
+    runtime.block_on(listen(engine.clone(), Service { follows, begun, told, ..serve::service(engine) }))
 }

@@ -81,6 +81,7 @@ pub(crate) fn one(engine: &Engine, name: &str) -> Result<Trained> {
         }
     };
     kept(&engine.config, std::iter::once(model))?;
+    let _under_way = engine.training(name);
     let (columns, served) = (engine.columns(), engine.served_constants());
     let embed = |model: &Semantic, told: &mut dyn FnMut(usize, usize)| engine.embed(model, told).map_err(Into::into);
     let training = Training { name, model, columns: &columns, served: &served, embed: &embed, now: now() };

@@ -38,7 +38,7 @@ fn run(options: &Options) -> Result<()> {
         anyhow::bail!("source: files are read by 'rankwright import'; ingest-worker reads streams");
     }
     let runtime = runtime()?;
-    let Some((runtime, engine, begun)) = open_on(runtime, config)? else {
+    let Some((runtime, engine, begun)) = open_on(runtime, config, None)? else {
         return Ok(()); // told to stop while it waited
     };
     let (engine, begun) = (Arc::new(engine), Some(begun));

@@ -34,7 +34,7 @@ fn run(options: &Options) -> Result<()> {
     }
     config.train = Some(ClickthroughStore::Discard); // the one who closes rankings keeps them
     let runtime = runtime()?;
-    let Some((runtime, engine, begun)) = open_on(runtime, config)? else {
+    let Some((runtime, engine, begun)) = open_on(runtime, config, Some(false))? else {
         return Ok(()); // told to stop while it waited
     };
     let (engine, begun) = (Arc::new(engine), Some(begun));

@@ -71,7 +71,7 @@ fn a_page_without_a_way_in_of_its_own_makes_no_object() {
     assert_eq!(names(json!({"page": {"enabled": false, "ingress": {"host": "page.example.org"}}})), none);
 }
 
-/// Calls of the page stand in its source as texts that begin with their path.
+/// Calls of the page stand in its source as texts that begin with their path, and links to the service as such attributes.
 #[test]
 fn the_ingress_has_every_path_that_the_page_calls() {
     let mut sources = Vec::new();
@@ -90,8 +90,12 @@ fn the_ingress_has_every_path_that_the_page_calls() {
         format!("/{path}")
     };
     let calls = sources.iter().flat_map(|source| ["(\"/", "(`/"].map(|quote| (source, quote)));
-    let called: Vec<String> = calls.flat_map(|(source, quote)| source.split(quote).skip(1).map(begun)).collect();
-    assert!(called.contains(&"/requests".to_owned()), "{called:?}");
+    let mut called: Vec<String> = calls.flat_map(|(source, quote)| source.split(quote).skip(1).map(begun)).collect();
+    let links = sources.iter().flat_map(|source| source.split("href=\"").skip(1));
+    called.extend(links.filter(|link| !link.starts_with('#')).map(|link| begun(link.trim_start_matches('/'))));
+    for known in ["/requests", "/openapi.json"] {
+        assert!(called.iter().any(|path| path == known), "{known} in {called:?}");
+    }
     let open = paths(&found(&paged(json!({})), "Ingress shop-page").unwrap());
     for path in called {
         assert!(

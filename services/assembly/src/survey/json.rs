@@ -50,7 +50,7 @@ fn writer(found: &WriterFound) -> Value {
     json!({
         "partition": found.reached.partition,
         "position": found.position.as_ref().map(|position| &position.0),
-        "watermark": found.reached.watermark.filter(|_| !found.has_ended()).map(|at| at.to_string()),
+        "watermark": found.watermark().map(|at| at.to_string()),
         "ended": found.has_ended(),
         "seen": found.reached.seen.to_string(),
     })

@@ -5,6 +5,8 @@ import { values } from "./text";
 import type { ItemFields, Page } from "./types";
 
 const TOKEN = "rankwright.token";
+/** The request of the sample that was looked at last, for when the service keeps it no longer. */
+export const REQUEST = "rankwright.request";
 
 /** Told apart from other mistakes by its status; the message is the service's own. */
 export class Failure extends Error {
@@ -31,6 +33,7 @@ export const has = (endpoint: string) => endpoints.value.has(endpoint);
 export function setToken(token: string) {
   if (token) sessionStorage.setItem(TOKEN, token);
   else sessionStorage.removeItem(TOKEN);
+  sessionStorage.removeItem(REQUEST); // another token may not see it
   tokenWanted.value = "";
   login.value++;
 }
@@ -109,6 +112,12 @@ const told = (value: unknown) => (value === null || value === undefined || value
 
 const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
 
+/** Parameters of a query, each with its value; those without one are left out. */
+export function query(parameters: [string, string | null | undefined][]): string {
+  const given = parameters.filter(([, value]) => value);
+  return given.length === 0 ? "" : `?${given.map(([name, value]) => `${name}=${part(value!)}`).join("&")}`;
+}
+
 const CHUNK = 200; // ids of one call, which stand in its path
 const LONGEST = 32 * 1024; // characters of these ids there, encoded; the service takes heads of 64 KiB
 
@@ -117,7 +126,7 @@ function chunks(ids: string[]): string[][] {
   const chunks: string[][] = [];
   let left = 0;
   for (const id of ids) {
-    const length = part(`${id},`).length;
+    const length = `&id=${part(id)}`.length;
     const last = chunks.at(-1);
     if (last && last.length < CHUNK && length <= left) last.push(id);
     else {
@@ -130,12 +139,10 @@ function chunks(ids: string[]): string[][] {
 }
 
 /** What `api.page.item` names of these items; an item of which nothing is stored is left out. */
-export async function itemFields(ids: string[]): Promise<Record<string, ItemFields>> {
+export async function itemFields(ids: string[], tenant?: string | null): Promise<Record<string, ItemFields>> {
   if (!has("GET /items")) return {};
-  // the ids of one call are separated by commas
-  const plain = ids.filter((id) => !id.includes(","));
-  const asked = chunks(plain).map((ids) =>
-    ask<{ items: Record<string, Record<keyof ItemFields, unknown>> }>(get(`/items?ids=${part(ids.join(","))}`)).catch(() => ({ items: {} })),
+  const asked = chunks(ids).map((ids) =>
+    ask<{ items: Record<string, Record<keyof ItemFields, unknown>> }>(get(`/items${query([["tenant", tenant], ...ids.map((id): [string, string] => ["id", id])])}`)).catch(() => ({ items: {} })),
   );
   const found = (await Promise.all(asked)).flatMap(({ items }) => Object.entries(items));
   return Object.fromEntries(found.map(([id, { title, price, image }]) => [id, { title: told(title), price: told(price), image: told(image) }]));

@@ -34,7 +34,10 @@ const VIEWS: View[] = [
   { name: "configuration", title: "Configuration", endpoint: "GET /configuration", show: Configuration },
 ];
 
-const AGAIN = 3000; // milliseconds until a service that does not answer is asked again
+const AGAIN = 3000; // milliseconds until a service that does not answer, or not all of it, is asked again
+
+/** Whether the service waits for something: it has its status alone then. */
+const waits = () => !has("POST /rank/{model}");
 
 function App() {
   const [error, fail] = useState<Failure | null>(null);
@@ -43,7 +46,10 @@ function App() {
     let again: ReturnType<typeof setTimeout>;
     const begin = () =>
       void start().then(
-        () => fail(null),
+        () => {
+          fail(null);
+          if (waits()) again = setTimeout(begin, AGAIN);
+        },
         (error) => {
           fail(failure(error));
           again = setTimeout(begin, AGAIN);
@@ -96,14 +102,14 @@ function App() {
         {page.value && view && <view.show key={view.name} />}
         {page.value && !view && (
           <p>
-            This page has no such view. <a href="#/">Go to the overview.</a>
+            {waits() ? "The service is not ready yet." : "This page has no such view."} <a href="#/">Go to the overview.</a>
           </p>
         )}
       </main>
       <footer>
         {page.value && (
           <>
-            Rankwright {page.value.version} · <a href="openapi.json">HTTP interface</a> · <a href="metrics">metrics</a>
+            Rankwright {page.value.version} · <a href="openapi.json">HTTP interface</a>
           </>
         )}
       </footer>

@@ -2,7 +2,9 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { type Call, curl, Failure, hasToken, login, setToken } from "./api";
+import { type Call, curl, Failure, hasToken, itemFields, login, setToken } from "./api";
+import { change, route } from "./route";
+import type { ItemFields } from "./types";
 
 export interface Answer<T> {
   data: T | null;
@@ -10,14 +12,17 @@ export interface Answer<T> {
   loading: boolean;
 }
 
-/** Asks when the key changes; what was there stays until the next answer. An empty key asks for nothing. */
-export function useAnswer<T>(key: string, fetch: () => Promise<T>): Answer<T> {
+/**
+ * Asks when the key changes, which names what is asked for: no answer stands under another key. In another round it asks for the
+ * same once more, and what was there stays until then. An empty key asks for nothing.
+ */
+export function useAnswer<T>(key: string, fetch: () => Promise<T>, round: string | number = 0): Answer<T> {
   const [answer, set] = useState<Answer<T> & { key: string }>({ data: null, error: null, loading: key !== "", key });
   const session = login.value;
   useEffect(() => {
     if (!key) return set({ data: null, error: null, loading: false, key });
     let wanted = true;
-    set((last) => ({ data: last.data, error: null, loading: true, key }));
+    set((last) => ({ data: last.key === key ? last.data : null, error: null, loading: true, key }));
     fetch().then(
       (data) => wanted && set({ data, error: null, loading: false, key }),
       (error) => wanted && set({ data: null, error: failure(error), loading: false, key }),
@@ -25,8 +30,15 @@ export function useAnswer<T>(key: string, fetch: () => Promise<T>): Answer<T> {
     return () => {
       wanted = false;
     };
-  }, [key, session]);
-  return answer.key === key ? answer : { data: answer.data, error: null, loading: key !== "" };
+  }, [key, round, session]);
+  return answer.key === key ? answer : { data: null, error: null, loading: key !== "" };
+}
+
+const NO_FIELDS: Record<string, ItemFields> = {};
+
+/** Titles, prices and pictures of items; those that were there before stay, too, while others are asked for. */
+export function useFields(ids: string[], tenant?: string | null): Record<string, ItemFields> {
+  return useAnswer(ids.length ? `items of ${tenant ?? ""}` : "", () => itemFields(ids, tenant), JSON.stringify(ids)).data ?? NO_FIELDS;
 }
 
 export const failure = (error: unknown) => (error instanceof Failure ? error : new Failure(0, (error as Error).message));
@@ -39,16 +51,6 @@ export function useNow(every = 5000): number {
     return () => clearInterval(timer);
   }, [every]);
   return now;
-}
-
-/** A value, once it has not changed for a moment. */
-export function useCalm<T>(value: T, moment = 250): T {
-  const [calm, set] = useState(value);
-  useEffect(() => {
-    const timer = setTimeout(() => set(value), moment);
-    return () => clearTimeout(timer);
-  }, [value, moment]);
-  return calm;
 }
 
 /** Buttons of which one is chosen, by its place. */
@@ -176,6 +178,29 @@ export function Sure({ label, question, run, danger }: { label: string; question
         </form>
       </dialog>
     </>
+  );
+}
+
+/** Whose items and visitors are meant; most shops have one tenant. */
+export function Tenant({ value, onChange }: { value?: string; onChange?: (value: string) => void }) {
+  return (
+    <label title="Of a service that several shops share: which one is meant">
+      Tenant
+      <input key={value} class="tenant" name="tenant" defaultValue={value ?? ""} placeholder="default" onChange={({ currentTarget: { value } }) => onChange?.(value.trim())} />
+    </label>
+  );
+}
+
+/** Whether a view shows all of a list; `of` says of which one. */
+export const showsAll = (of = "1") => route.value.params.all === of;
+
+/** Shows all of a list, or its beginning; the address has it. */
+export function All({ of = "1", more, less = "Show the largest" }: { of?: string; more: string; less?: string }) {
+  const all = showsAll(of);
+  return (
+    <button type="button" class="plain" aria-expanded={all} onClick={() => change({ all: all ? undefined : of }, true)}>
+      {all ? less : more}
+    </button>
   );
 }
 

@@ -44,6 +44,12 @@ export const moment = (time: number) => {
   return Number.isNaN(date.getTime()) ? "unknown time" : `${date.toISOString().slice(0, 19).replace("T", " ")} UTC`;
 };
 
+/** Milliseconds since 1970 of a request's timestamp: these themselves, or ISO 8601, which may end with the name of a zone. */
+export function millis(timestamp: string | number): number {
+  const text = String(timestamp);
+  return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : Date.parse(text.replace(/\[.*$/, ""));
+}
+
 export const RANKS = ["lambdamart", "shuffle", "noop"];
 
 /** What a type of model is for. */

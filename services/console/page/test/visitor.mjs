@@ -23,6 +23,8 @@ export class Visitor {
   checks = 0;
   /** Statuses of refusals that the scenario provokes; a browser reports each on its console. */
   refusals = new Set();
+  /** Origins of pictures that the service names. */
+  origins = new Set();
 
   static async start(url) {
     const visitor = new Visitor();
@@ -60,7 +62,8 @@ export class Visitor {
     });
     page.on("request", (request) => {
       const url = request.url();
-      if (!url.startsWith(`${this.url}/`) && !/^(data|blob):/.test(url)) page.faults.push(`a request to ${url}`);
+      const picture = request.resourceType() === "image" && this.origins.has(new URL(url).origin);
+      if (!url.startsWith(`${this.url}/`) && !/^(data|blob):/.test(url) && !picture) page.faults.push(`a request to ${url}`);
     });
   }
 
@@ -79,6 +82,27 @@ export class Visitor {
     this.equal(told, [], `axe finds nothing serious in ${view}`);
     const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
     this.check(wide <= 0, `${view} fits into its window, by ${wide} pixels`);
+  }
+
+  /** Every control of a view is reached with the tab key, from the top on, and its focus is seen. */
+  async reached(page, view) {
+    const controls = page.locator("a[href], button:not(:disabled), select, input, textarea, summary, [role=listbox], [tabindex='0']");
+    await page.evaluate(() => document.activeElement.blur());
+    const wanted = await controls.evaluateAll((all) => all.filter((one) => one.checkVisibility()).map((one, at) => (one.dataset.reach = String(at))));
+    const found = new Set();
+    const unseen = [];
+    for (let at = 0; at < 2 * wanted.length + 2 && found.size < wanted.length; at++) {
+      await page.keyboard.press("Tab");
+      const focus = await page.evaluate(() => {
+        const one = document.activeElement;
+        const seen = getComputedStyle(one).outlineStyle !== "none" && one.getBoundingClientRect().height > 0;
+        return { at: one.dataset.reach, seen, html: one.outerHTML.slice(0, 100) };
+      });
+      if (focus.at === undefined) continue;
+      found.add(focus.at);
+      if (!focus.seen) unseen.push(focus.html);
+    }
+    this.equal([found.size, unseen], [wanted.length, []], `each control of ${view} is reached with the tab key, and seen`);
   }
 
   check(so, what) {

@@ -3,6 +3,7 @@
 mod columns;
 mod kept;
 mod models;
+mod newest;
 mod stored;
 
 use crate::candidates::{Candidates, Purpose};

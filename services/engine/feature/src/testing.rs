@@ -198,12 +198,26 @@ impl Shop {
         self.plan.foreseen(&[Event::Ranking(self.ranking(items))])
     }
 
-    fn matrix<const N: usize>(&self, items: [&str; N], purpose: Purpose) -> Vec<Vec<f32>> {
+    /// Seconds at which the newest of what each feature read of each item was stored.
+    pub(crate) fn newest<const N: usize>(&self, items: [&str; N]) -> Vec<Vec<(String, i64)>> {
         let ranking = self.ranking(items);
-        let mut fetched = self.state.fetched(&self.plan.reads(&ranking));
-        let keys = self.plan.follow(&ranking, &fetched);
+        let newest = self.plan.newest(&ranking, &self.whole(&ranking));
+        let seconds = |(feature, time): (&str, Timestamp)| (feature.to_owned(), time.millis() / 1000);
+        newest.into_iter().map(|of_item| of_item.into_iter().map(seconds).collect()).collect()
+    }
+
+    /// All that a ranking reads.
+    fn whole(&self, ranking: &Ranking) -> Fetched {
+        let mut fetched = self.state.fetched(&self.plan.reads(ranking));
+        let keys = self.plan.follow(ranking, &fetched);
         let entities = self.state.entities(&keys);
         fetched.add(keys, entities);
+        fetched
+    }
+
+    fn matrix<const N: usize>(&self, items: [&str; N], purpose: Purpose) -> Vec<Vec<f32>> {
+        let ranking = self.ranking(items);
+        let fetched = self.whole(&ranking);
         let rows = self.plan.rows(&ranking, &fetched, purpose);
         rows.chunks(self.plan.width()).map(<[f32]>::to_vec).collect()
     }

@@ -132,6 +132,11 @@ pub struct WorstRequest {
 
 /// Forgets an item or a visitor, in all stores.
 pub trait Forget: Send + Sync {
+    /// Why nothing can be forgotten here, where that is so.
+    fn unavailable(&self) -> Option<String> {
+        None
+    }
+
     /// Removes what the stores hold of the item or visitor of a key.
     ///
     /// The future is driven to its end even when the client has gone away.
@@ -168,4 +173,9 @@ pub type SetLog = fn(filter: &str) -> Result<(), String>;
 pub trait Status: Send + Sync {
     /// Its entry in the answer of `GET /status`.
     fn status(&self) -> Value;
+
+    /// The same for callers who may not see ids.
+    fn without_ids(&self) -> Value {
+        self.status()
+    }
 }

@@ -17,12 +17,13 @@ use crate::metrics::{FallbackReason, ModelMetrics};
 use crate::models::{Current, Served, Slot, Unknown};
 use crate::ranker::Ranker;
 use answer::{Answer, Explained};
-use rankwright_event::Ranking;
 use rankwright_event::json::{DecodeError, decode_ranking_request};
+use rankwright_event::{Ranking, Timestamp};
 use rankwright_feature::{Encoded, Texts};
 use rankwright_model::{Contributions, NoContributions, fallback_scores, rank_order};
 use rankwright_state::{Fetched, Key, Rows};
 use rankwright_trace::Span;
+use std::collections::BTreeMap;
 use std::time::Instant;
 use tokio::task::spawn_blocking;
 
@@ -106,9 +107,11 @@ pub(crate) struct Answered {
 }
 
 /// What a model made of a ranking.
-struct Outcome {
+struct Outcome<'r> {
     rows: Vec<f32>,
     scores: Vec<f64>,
+    /// Where contributions are wanted: when the newest of what each feature read of each item was stored.
+    newest: Vec<BTreeMap<&'r str, Timestamp>>,
     /// Texts that no model computed in time.
     absent: usize,
 }
@@ -197,7 +200,12 @@ async fn without_model(app: &App, slot: &Slot, ranking: &Ranking, reason: &str, 
     unordered(ranking, reason, Explained::new(ranker.features(), &rows, explain, None), began)
 }
 
-async fn compute(app: &App, ranker: &dyn Ranker, ranking: &Ranking, asked: &Asked) -> Result<Outcome, Unavailable> {
+async fn compute<'r>(
+    app: &App,
+    ranker: &'r dyn Ranker,
+    ranking: &Ranking,
+    asked: &Asked,
+) -> Result<Outcome<'r>, Unavailable> {
     let span = &asked.span;
     let mut fetched = Fetched::new(fetch(app, &ranker.reads(ranking), span).await?);
     let follow = ranker.follow(ranking, &fetched);
@@ -206,7 +214,11 @@ async fn compute(app: &App, ranker: &dyn Ranker, ranking: &Ranking, asked: &Aske
     let encoded = encode(ranker.texts(ranking, &fetched), app.limits().texts_by(asked.began), span).await;
     let rows = span.within("rows", || ranker.rows(ranking, &fetched, &encoded));
     let scores = span.within("score", || ranker.scores(ranking, &rows));
-    Ok(Outcome { rows, scores, absent: encoded.absent() })
+    let newest = match asked.explain {
+        Explain::Contributions => ranker.newest(ranking, &fetched),
+        _ => Vec::new(),
+    };
+    Ok(Outcome { rows, scores, newest, absent: encoded.absent() })
 }
 
 /// What models make of texts by the deadline. A text that they do not is a missing value, and no reason to fail. What they
@@ -236,7 +248,7 @@ async fn fetch(app: &App, keys: &[Key], span: &Span) -> Result<Rows, Unavailable
 fn explained(
     ranker: &dyn Ranker,
     ranking: &Ranking,
-    outcome: &Outcome,
+    outcome: &Outcome<'_>,
     brought: Option<&Contributions>,
     asked: &Asked,
 ) -> Answered {
@@ -245,6 +257,7 @@ fn explained(
         return unordered(ranking, reason, Explained::new(ranker.features(), &outcome.rows, explain, None), began);
     }
     let explained = Explained::new(ranker.features(), &outcome.rows, explain, brought);
+    let explained = explained.map(|explained| explained.with_newest(&outcome.newest));
     let order = rank_order(&outcome.scores);
     let text = Answer { ranking, scores: &outcome.scores, order: &order, explained, fallback: None }.write(began);
     Answered { text, items: ranking.items.len(), fallback: None }

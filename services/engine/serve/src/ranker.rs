@@ -1,9 +1,10 @@
 //! What a loaded version of a model does with a ranking.
 
-use rankwright_event::Ranking;
+use rankwright_event::{Ranking, Timestamp};
 use rankwright_feature::{Encoded, Texts};
 use rankwright_model::{Contributions, NoContributions};
 use rankwright_state::{Fetched, Key};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// Orders items. Plain functions: the caller fetches what they ask for.
@@ -24,6 +25,11 @@ pub trait Ranker: Send + Sync {
 
     /// One row per item, row-major; NaN is missing.
     fn rows(&self, ranking: &Ranking, fetched: &Fetched, encoded: &Encoded) -> Vec<f32>;
+
+    /// For each item: when the newest of what each feature reads was stored; without those that read nothing stored.
+    fn newest(&self, _ranking: &Ranking, _fetched: &Fetched) -> Vec<BTreeMap<&str, Timestamp>> {
+        Vec::new()
+    }
 
     /// Why its scores say nothing, where they do not: rankings then keep their incoming order.
     fn fallback(&self) -> Option<&str> {

@@ -11,11 +11,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Bodies of all models together take no more.
-const MOST_BYTES: usize = 4 << 20;
+/// Requests of all models together take no more: with lists, versions and reports, the page stays within 5 MB.
+const MOST_BYTES: usize = 3 << 20;
 
-/// Bodies of lists that an evaluation found, and what is known to be relevant in them, take no more.
+/// Lists that an evaluation found take no more.
 const MOST_BYTES_OF_LISTS: usize = 512 << 10;
+
+/// That a request takes beside its texts: its record, and what points to it.
+const RECORD: usize = size_of::<Sampled>() + 4 * size_of::<usize>();
 
 /// Between two requests that a model takes, once it has as many as are kept.
 const PACE: Duration = Duration::from_secs(1);
@@ -24,7 +27,7 @@ const PACE: Duration = Duration::from_secs(1);
 pub(crate) struct Sample {
     /// For each model.
     requests: usize,
-    /// Of bodies, for each model.
+    /// For each model.
     bytes: usize,
     number: AtomicU64,
     models: BTreeMap<String, Mutex<Kept>>,
@@ -59,22 +62,18 @@ pub(crate) struct Sampled {
 }
 
 impl Sample {
-    /// Of so many requests for each of these models.
-    pub(crate) fn new<'n>(requests: usize, models: impl Iterator<Item = &'n str>) -> Self {
+    /// Of so many requests for each of these models. Numbers begin at `first`: a process that takes another one for each start has
+    /// none that an earlier one gave another request.
+    pub(crate) fn new<'n>(requests: usize, models: impl Iterator<Item = &'n str>, first: u64) -> Self {
         let models: BTreeMap<_, _> = models.map(|name| (name.to_owned(), Mutex::default())).collect();
         Self {
             requests,
             bytes: MOST_BYTES / models.len().max(1),
-            number: AtomicU64::new(1),
+            number: AtomicU64::new(first),
             models,
             lists: Mutex::default(),
             cleared: AtomicU64::new(0),
         }
-    }
-
-    /// How many are kept of each model.
-    pub(crate) fn requests(&self) -> usize {
-        self.requests
     }
 
     /// Keeps a request that came at `began`, unless it is too large, or there are enough for now.
@@ -110,9 +109,8 @@ impl Sample {
     /// all was cleared since it began to read: they may name a forgotten visitor.
     pub(crate) fn keep_lists(&self, lists: Vec<WorstRequest>, cleared: u64) {
         let mut room = if self.requests == 0 { 0 } else { MOST_BYTES_OF_LISTS };
-        let fits = |list: &WorstRequest| {
-            let relevant = list.relevant.iter().map(String::len).sum::<usize>();
-            let left = room.checked_sub(list.body.len() + relevant);
+        let fits = |list: &Arc<Sampled>| {
+            let left = room.checked_sub(list.bytes());
             room = left.unwrap_or(room);
             left.is_some()
         };
@@ -120,7 +118,7 @@ impl Sample {
             let number = self.number.fetch_add(1, Ordering::Relaxed);
             Arc::new(Sampled { number, time, model, items, took: 0, fallback: None, relevant: Some(relevant), body })
         };
-        let kept: Vec<_> = lists.into_iter().filter(fits).map(sampled).collect();
+        let kept: Vec<_> = lists.into_iter().map(sampled).filter(fits).collect();
         let mut lists = self.lists.lock();
         *lists = if self.cleared() == cleared { kept } else { Vec::new() };
     }
@@ -149,15 +147,23 @@ impl Sample {
     }
 }
 
+impl Sampled {
+    /// That it takes in memory.
+    fn bytes(&self) -> usize {
+        let relevant = self.relevant.iter().flatten().map(|id| size_of::<String>() + id.len()).sum::<usize>();
+        RECORD + self.model.len() + self.fallback.as_ref().map_or(0, String::len) + relevant + self.body.len()
+    }
+}
+
 impl Kept {
     /// Adds one; those that have to go for it.
     fn push(&mut self, sampled: Arc<Sampled>, requests: usize, bytes: usize, now: Instant) -> Vec<Arc<Sampled>> {
-        self.bytes += sampled.body.len();
+        self.bytes += sampled.bytes();
         self.requests.push_back(sampled);
         let mut gone = Vec::new();
         while self.requests.len() > requests || self.bytes > bytes {
             let Some(oldest) = self.requests.pop_front() else { break };
-            self.bytes -= oldest.body.len();
+            self.bytes -= oldest.bytes();
             gone.push(oldest);
         }
         if !gone.is_empty() {
@@ -181,7 +187,7 @@ mod tests {
 
     #[test]
     fn each_model_keeps_its_newest_and_then_takes_one_a_second() {
-        let (sample, began) = (Sample::new(2, ["a", "b"].into_iter()), Instant::now());
+        let (sample, began) = (Sample::new(2, ["a", "b"].into_iter(), 1), Instant::now());
         let note = |model, after: u64| sample.note(model, b"{}", &answered(), began + Duration::from_millis(after));
         note("b", 0);
         (0..3).for_each(|_| note("a", 0));
@@ -196,12 +202,29 @@ mod tests {
 
     #[test]
     fn bodies_together_take_no_more_than_their_bound() {
-        let (sample, began) = (Sample::new(1000, ["a", "b"].into_iter()), Instant::now());
-        let body = vec![b' '; MOST_BYTES / 2 / 3];
+        let (sample, began) = (Sample::new(1000, ["a", "b"].into_iter(), 1), Instant::now());
+        let body = vec![b' '; MOST_BYTES / 2 / 3 - 2 * RECORD];
         (0..9).for_each(|at| sample.note("a", &body, &answered(), began + PACE * at));
         assert_eq!(numbers(&sample), [9, 8, 7], "they fill what one of two models has");
         sample.note("b", &vec![b' '; MOST_BYTES / 2 + 1], &answered(), began);
         assert_eq!(numbers(&sample), [9, 8, 7], "one that does not fit is not kept");
+    }
+
+    #[test]
+    fn a_full_sample_leaves_room_within_five_megabytes_however_small_its_requests_are() {
+        let names: Vec<String> = (0..30).map(|name| format!("model {name}")).collect();
+        for size in [2, 100, 10_000] {
+            let (sample, began) = (Sample::new(1000, names.iter().map(String::as_str), 1), Instant::now());
+            let untrained = Answered { fallback: Some("model x is not trained yet".to_owned()), ..answered() };
+            for name in &names {
+                (0..1000).for_each(|at| sample.note(name, &vec![b' '; size], &untrained, began + PACE * at));
+            }
+            let relevant = || (0..50).map(|id| format!("item {id}")).collect();
+            let worst = |_| WorstRequest { relevant: relevant(), ..list("model 1", size) };
+            sample.keep_lists((0..10_000).map(worst).collect(), 0);
+            let held: usize = sample.all().iter().map(|sampled| sampled.bytes()).sum();
+            assert!((3_000_000..3_700_000).contains(&held), "{held} bytes with bodies of {size}");
+        }
     }
 
     fn list(model: &str, bytes: usize) -> WorstRequest {
@@ -211,24 +234,24 @@ mod tests {
 
     #[test]
     fn lists_of_the_last_evaluation_stand_behind_requests() {
-        let sample = Sample::new(2, ["a"].into_iter());
+        let sample = Sample::new(2, ["a"].into_iter(), 1);
         sample.keep_lists(vec![list("old", 2)], 0);
         sample.note("a", b"{}", &answered(), Instant::now());
         sample.keep_lists(vec![list("a", 2), list("a", MOST_BYTES_OF_LISTS), list("a", 2)], 0);
-        assert_eq!(numbers(&sample), [2, 3, 4], "one that does not fit is left out");
+        assert_eq!(numbers(&sample), [2, 3, 5], "one that does not fit is left out");
         assert!(sample.get(3).is_some_and(|sampled| sampled.relevant.is_some()) && sample.get(1).is_none());
         sample.clear();
         assert!(numbers(&sample).is_empty());
         sample.keep_lists(vec![list("a", 2)], 0);
         assert!(numbers(&sample).is_empty(), "it was read before all was cleared");
-        let none = Sample::new(0, ["a"].into_iter());
+        let none = Sample::new(0, ["a"].into_iter(), 1);
         none.keep_lists(vec![list("a", 2)], 0);
         assert!(numbers(&none).is_empty(), "a service that keeps no requests keeps no lists");
     }
 
     #[test]
     fn nothing_is_kept_where_none_are_wanted() {
-        let sample = Sample::new(0, ["a"].into_iter());
+        let sample = Sample::new(0, ["a"].into_iter(), 1);
         sample.note("a", b"{}", &answered(), Instant::now());
         assert!(numbers(&sample).is_empty());
     }

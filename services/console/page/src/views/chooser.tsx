@@ -6,7 +6,7 @@ import { type Answer, failure, Problem } from "../parts";
 import { change, route } from "../route";
 import { ago, count, moment, written } from "../text";
 import type { Field, RecommendAnswer, Sampled, Status } from "../types";
-import { type Chosen, show } from "./try";
+import { type Chosen, isGone, show } from "./chosen";
 
 interface Props {
   sample: Answer<Sampled[]>;
@@ -20,7 +20,7 @@ interface Props {
 export function Chooser({ sample, chosen, models, first, other, status }: Props) {
   const [open, setOpen] = useState(false);
   const known = sample.data ?? [];
-  const nothing = !chosen && !sample.loading && known.length === 0 && !route.value.params.written;
+  const nothing = !chosen && (sample.data !== null || !sample.loading) && known.length === 0 && !route.value.params.written;
   const writes = open || nothing;
   return (
     <section class="chooser" aria-label="Request and models">
@@ -31,10 +31,11 @@ export function Chooser({ sample, chosen, models, first, other, status }: Props)
             <select
               name="request"
               value={route.value.params.written ? "" : String(chosen?.number ?? "")}
-              onChange={({ currentTarget: { value } }) => value && (setOpen(false), change({ request: value, written: undefined, item: undefined }))}
+              onChange={({ currentTarget: { value } }) => value && (setOpen(false), change({ request: value, written: undefined, item: undefined, evaluated: undefined }))}
             >
               {route.value.params.written && <option value="">your own request</option>}
               {!route.value.params.written && !chosen && <option value="">choose one</option>}
+              {chosen && isGone(chosen) && <option value="">{told(chosen.sampled!)}, no longer kept</option>}
               {known.filter(({ relevant }) => !relevant).map(option)}
               {known.some(({ relevant }) => relevant) && <optgroup label="Lists that the last evaluation found worst">{known.filter(({ relevant }) => relevant).map(option)}</optgroup>}
             </select>
@@ -56,7 +57,7 @@ export function Chooser({ sample, chosen, models, first, other, status }: Props)
         </p>
       )}
       {writes && <Editor key={route.value.params.written ?? chosen?.number} chosen={chosen} time={chosen?.request.timestamp ?? known[0]?.request.timestamp ?? Date.now()} status={status} done={() => setOpen(false)} />}
-      {!writes && chosen && <Context chosen={chosen} sampled={known.find(({ number }) => number === chosen.number)} />}
+      {!writes && chosen && <Context chosen={chosen} />}
     </section>
   );
 }
@@ -71,7 +72,7 @@ function Model({ label, name, value, models, none }: { label: string; name: stri
   return (
     <label>
       {label}
-      <select name={name} value={value || "none"} onChange={({ currentTarget: { value } }) => change({ [name]: value, item: route.value.params.item })}>
+      <select name={name} value={value || "none"} onChange={({ currentTarget: { value } }) => change({ [name]: value, ...(none ? {} : { evaluated: undefined }) })}>
         {none && <option value="none">no other model</option>}
         {models.map((name) => (
           <option key={name} value={name}>
@@ -85,20 +86,21 @@ function Model({ label, name, value, models, none }: { label: string; name: stri
 
 const MOST = 60; // characters of an option
 
-function told({ number, time, model, items, fallback, request }: Sampled): string {
+function told({ time, model, items, fallback, request }: Sampled): string {
   const query = (request.fields ?? []).find(({ name }) => name === "query");
   const about = query ? `“${String(query.value)}”, ` : "";
-  return `${number}: ${shortened(about)}${count(items, "item")}, ${model}, ${moment(time)}${fallback ? ", kept its order" : ""}`;
+  return `${shortened(about)}${count(items, "item")}, ${model}, ${moment(time)}${fallback ? ", kept its order" : ""}`;
 }
 
 const shortened = (text: string) => (text.length > MOST ? `${text.slice(0, MOST)}…, ` : text);
 
 /** What a request says beside its items. */
-function Context({ chosen: { request }, sampled }: { chosen: Chosen; sampled?: Sampled }) {
+function Context({ chosen: { request, sampled } }: { chosen: Chosen }) {
   const fields: Field[] = request.fields ?? [];
   const people = [
     { name: "visitor", value: request.user },
     { name: "visit", value: request.session },
+    { name: "tenant", value: request.tenant },
   ].filter(({ value }) => value);
   return (
     <p class="context">

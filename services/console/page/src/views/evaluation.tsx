@@ -17,8 +17,8 @@ export function Evaluation() {
   const { params } = route.value;
   const [round, again] = useState(0);
   const status = useAnswer("status", () => ask<Status>(get("/status")));
-  const { data, error } = useAnswer(`evaluation ${round}`, () => ask<Evaluations>(get("/evaluation")));
-  const models = useAnswer(has("GET /models") ? `models ${data?.last?.ended}` : "", () => ask<{ models: Model[] }>(get("/models"))).data?.models ?? [];
+  const { data, error } = useAnswer("evaluation", () => ask<Evaluations>(get("/evaluation")), round);
+  const models = useAnswer(has("GET /models") ? "models" : "", () => ask<{ models: Model[] }>(get("/models")), data?.last?.ended).data?.models ?? [];
   const [refused, refuse] = useState<ReturnType<typeof failure> | null>(null);
   const running = data?.running;
   useEffect(() => {

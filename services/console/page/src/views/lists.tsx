@@ -6,6 +6,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { page } from "../api";
 import { places } from "../order";
 import { Which } from "../parts";
+import { change, route } from "../route";
 import type { ItemFields, RankAnswer } from "../types";
 
 export interface Column {
@@ -30,12 +31,13 @@ interface ListsProps {
 }
 
 export function Lists({ columns, fields, relevant, selected, pick }: ListsProps) {
-  const [seen, see] = useState(1); // which list a narrow window shows
   const lists = useRef<HTMLDivElement>(null);
   const rich = page.value?.item != null;
   const height = rich ? 56 : 32;
   const before = useMemo(() => places(columns[0]!.items), [columns[0]!.items]);
-  const shown = Math.min(seen, columns.length - 1);
+  // which one a narrow window shows
+  const shown = Math.min(Math.max(0, Math.floor(Number(route.value.params.list ?? 1)) || 0), columns.length - 1);
+  const see = (at: number) => change({ list: String(at) }, true);
 
   /** Moves to the same item in the list beside this one. */
   const beside = (at: number) => {
@@ -180,8 +182,20 @@ export function Picture({ fields }: { fields?: ItemFields }) {
   const [broken, breaks] = useState(false);
   useEffect(() => breaks(false), [image]);
   if (!page.value?.item?.image) return null;
-  const allowed = image && (image.startsWith("data:image/") || origins.some((origin) => image.startsWith(`${origin.replace(/\/$/, "")}/`)));
-  return allowed && !broken ? <img class="picture" src={image} alt="" loading="lazy" onError={() => breaks(true)} /> : <span class="picture" aria-hidden="true" />;
+  return image && allowed(image, origins) && !broken ? <img class="picture" src={image} alt="" loading="lazy" onError={() => breaks(true)} /> : <span class="picture" aria-hidden="true" />;
+}
+
+/** Whether a picture comes from one of these origins, or with its own bytes. */
+function allowed(image: string, origins: string[]): boolean {
+  if (image.startsWith("data:image/")) return true;
+  const origin = originOf(image);
+  return origin !== null && origins.some((known) => known === "*" || originOf(known) === origin);
+}
+
+/** As browsers compare it: in lower case, without the usual port. */
+function originOf(address: string): string | null {
+  const url = URL.canParse(address) ? new URL(address) : null;
+  return url && /^https?:$/.test(url.protocol) ? url.origin : null;
 }
 
 /** Lines between equal items of two lists. */

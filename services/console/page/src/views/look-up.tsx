@@ -1,8 +1,8 @@
 // What is stored of an item or a visitor.
 
 import { useState } from "preact/hooks";
-import { ask, type Call, Failure, get, has, itemFields, part } from "../api";
-import { Curl, Download, failure, Loading, Problem, Sure, useAnswer, useNow } from "../parts";
+import { ask, type Call, Failure, get, has, page, part, query, sentence } from "../api";
+import { Curl, Download, failure, Loading, Problem, Sure, Tenant, useAnswer, useFields, useNow } from "../parts";
 import { change, route } from "../route";
 import { ago, bytes, count, duration, moment, values } from "../text";
 import type { Forgotten, Stored } from "../types";
@@ -11,14 +11,15 @@ import { Neighbours } from "./neighbours";
 import { Newest } from "./newest";
 
 const MOST = 300; // characters of a value that are shown at first
+const OF_PATHS = "Browsers take this id for a part of an address, so the page cannot ask for it. curl can, with --path-as-is.";
 
 export function LookUp() {
-  const { id = "", kind = "items" } = route.value.params;
+  const { id = "", kind = "items", tenant } = route.value.params;
   const [gone, forgot] = useState<{ key: string; answer: Forgotten | null; error: Failure | null }>();
-  const key = `${kind} ${id}`;
-  const path = `/${kind === "users" ? "users" : "items"}/${part(id)}`;
-  const stored = useAnswer(id && `${key} ${gone?.key === key}`, () => ask<Stored>(get(path)));
-  const fields = useAnswer(id && kind === "items" ? key : "", () => itemFields([id])).data?.[id];
+  const path = `/${kind === "users" ? "users" : "items"}/${part(id)}${query([["tenant", tenant]])}`;
+  const key = id && path;
+  const stored = useAnswer(key, () => (/^\.\.?$/.test(id) ? Promise.reject(new Failure(0, OF_PATHS)) : ask<Stored>(get(path))), String(gone?.key === key));
+  const fields = useFields(id && kind === "items" ? [id] : [], tenant)[id];
   const forget = () =>
     ask<Forgotten>({ method: "DELETE", path }).then(
       (answer) => forgot({ key, answer, error: null }),
@@ -26,6 +27,7 @@ export function LookUp() {
     );
   const told = gone?.key === key ? gone : null;
   const what = kind === "users" ? "visitor" : "item";
+  const elsewhere = page.value?.forgetUnavailable;
   return (
     <>
       <h1>Look up</h1>
@@ -34,7 +36,7 @@ export function LookUp() {
         onSubmit={(event) => {
           event.preventDefault();
           const form = new FormData(event.currentTarget);
-          change({ kind: String(form.get("kind")), id: String(form.get("id")).trim() });
+          change({ kind: String(form.get("kind")), id: String(form.get("id")).trim(), tenant: String(form.get("tenant")).trim() });
         }}
       >
         <label>
@@ -52,6 +54,7 @@ export function LookUp() {
           Its id
           <input key={id} name="id" defaultValue={id} required />
         </label>
+        <Tenant value={tenant} />
         <button type="submit" class="main">
           Look it up
         </button>
@@ -70,16 +73,17 @@ export function LookUp() {
               <bdi class="title">{fields?.title || id}</bdi> <span class="quiet">{bytes(stored.data.bytes)}</span>
             </p>
           </div>
-          <Values stored={stored.data} />
+          <Values key={key} stored={stored.data} />
           <p class="tools">
             <Curl call={get(path) satisfies Call} />
             <Download name={`${what}-${id}`} rows={() => [["value", "stored", "changed", "features"], ...stored.data!.values.map(({ name, value, time, features }) => [name, values(value), time === null ? "" : moment(time), features?.join(" ")])]} json={() => stored.data} />
-            {has(`DELETE /${kind}/{id}`) && (
+            {has(`DELETE /${kind}/{id}`) && !elsewhere && (
               <Sure label="Forget" danger question={`All that is stored of the ${what} ${id} is removed, and cannot be brought back. Forget it?`} run={forget} />
             )}
           </p>
-          <Newest stored={stored.data} users={kind === "users"} />
-          {kind !== "users" && <Neighbours item={id} />}
+          {elsewhere && <p class="quiet">This {what} cannot be forgotten here. {sentence(elsewhere)}</p>}
+          <Newest stored={stored.data} users={kind === "users"} tenant={tenant} />
+          {kind !== "users" && <Neighbours item={id} tenant={tenant} />}
         </>
       )}
     </>

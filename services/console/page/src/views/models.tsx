@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { ask, get, has, part, post, sentence } from "../api";
-import { Bar, Curl, Download, failure, Loading, Problem, Sure, useAnswer, useNow } from "../parts";
+import { All, Bar, Curl, Download, failure, Loading, Problem, showsAll, Sure, useAnswer, useNow } from "../parts";
 import { change, route } from "../route";
 import { ago, bytes, count, moment, percent, purpose, whole } from "../text";
 import type { Model, ModelVersion, Promoted } from "../types";
@@ -12,7 +12,7 @@ export function Models() {
   const { params } = route.value;
   const [round, again] = useState(0);
   const [said, say] = useState<{ bad: boolean; text: string } | null>(null);
-  const { data, error } = useAnswer(`models ${round}`, () => ask<{ models: Model[] }>(get("/models")));
+  const { data, error } = useAnswer("models", () => ask<{ models: Model[] }>(get("/models")), round);
   const models = data?.models ?? [];
   const model = models.find(({ name }) => name === params.model) ?? models.find(({ versions }) => versions.length > 0) ?? models[0];
   const run = (call: ReturnType<typeof post>) =>
@@ -227,7 +227,7 @@ const FEW = 15; // features that are shown at first
 
 /** How much each feature gives to the model, as a part of the whole. */
 function Importance({ name, after, before }: { name: string; after: ModelVersion; before?: ModelVersion }) {
-  const [all, showAll] = useState(false);
+  const all = showsAll();
   if (after.features.length === 0) return null;
   const of = shares(after);
   const other = before && shares(before);
@@ -265,11 +265,7 @@ function Importance({ name, after, before }: { name: string; after: ModelVersion
         </tbody>
       </table>
       <p class="tools">
-        {names.length > FEW && (
-          <button type="button" class="plain" aria-expanded={all} onClick={() => showAll(!all)}>
-            {all ? "Show the largest" : `Show all ${names.length} features`}
-          </button>
-        )}
+        {names.length > FEW && <All more={`Show all ${names.length} features`} />}
         <Download name={`importance-of-${name}`} rows={() => [["feature", after.version, before?.version], ...names.map((feature) => [feature, of.get(feature), other?.get(feature)])]} />
       </p>
     </>

@@ -1,33 +1,32 @@
 // Items that go with one, by each recommender that serves.
 
-import { ask, get, has, itemFields, part, post, sentence } from "../api";
-import { Curl, Problem, useAnswer } from "../parts";
+import { ask, get, has, part, post, sentence } from "../api";
+import { Curl, Download, Problem, useAnswer, useFields } from "../parts";
 import { href } from "../route";
 import { number } from "../text";
-import type { ItemFields, RecommendAnswer, Status } from "../types";
+import type { RecommendAnswer, Status } from "../types";
+import { list } from "./recommend";
 
 const COUNT = 8;
 const SIMILAR = ["als", "semantic"];
 
-export function Neighbours({ item }: { item: string }) {
+export function Neighbours({ item, tenant }: { item: string; tenant?: string }) {
   const status = useAnswer(has("POST /recommend/{model}") ? "status" : "", () => ask<Status>(get("/status")));
   const models = Object.entries(status.data?.models ?? {}).filter(([, { type, state }]) => SIMILAR.includes(type) && state === "loaded");
   return (
     <>
       {models.map(([name]) => (
-        <By key={name} name={name} item={item} />
+        <By key={name} name={name} item={item} tenant={tenant} />
       ))}
     </>
   );
 }
 
-const NONE: Record<string, ItemFields> = {};
-
-function By({ name, item }: { name: string; item: string }) {
-  const call = post(`/recommend/${part(name)}`, { count: COUNT, items: [item] });
-  const { data, error } = useAnswer(`${name} ${item}`, () => ask<RecommendAnswer>(call));
+function By({ name, item, tenant }: { name: string; item: string; tenant?: string }) {
+  const call = post(`/recommend/${part(name)}`, { count: COUNT, items: [item], tenant });
+  const { data, error } = useAnswer(JSON.stringify(call), () => ask<RecommendAnswer>(call));
   const ids = data?.items.map(({ item }) => item) ?? [];
-  const fields = useAnswer(ids.length ? `items ${ids.join()}` : "", () => itemFields(ids)).data ?? NONE;
+  const fields = useFields(ids, tenant);
   const id = `near-${name}`;
   return (
     <section aria-labelledby={id}>
@@ -51,7 +50,7 @@ function By({ name, item }: { name: string; item: string }) {
             {data!.items.map(({ item, score }) => (
               <tr key={item}>
                 <th scope="row">
-                  <a href={href("look-up", { kind: "items", id: item })}>
+                  <a href={href("look-up", { kind: "items", id: item, tenant })}>
                     <bdi>{fields[item]?.title || item}</bdi>
                   </a>
                 </th>
@@ -62,8 +61,9 @@ function By({ name, item }: { name: string; item: string }) {
         </table>
       )}
       <p class="tools">
-        <a href={href("recommend", { model: name, items: item })}>More of them</a>
+        <a href={href("recommend", { model: name, items: list([item]), tenant })}>More of them</a>
         <Curl call={call} />
+        {ids.length > 0 && <Download name={`near-${item}-by-${name}`} rows={() => [["item", "title", "score"], ...data!.items.map(({ item, score }) => [item, fields[item]?.title, score])]} json={() => data!.items} />}
       </p>
     </section>
   );

@@ -1,7 +1,7 @@
 // The newest events of an item or a visitor, as far as the state has them: it keeps what features need, and no events.
 
-import { has, itemFields } from "../api";
-import { type Cell, Download, useAnswer, useNow } from "../parts";
+import { has } from "../api";
+import { type Cell, Download, useFields, useNow } from "../parts";
 import { href } from "../route";
 import { ago, moment, whole } from "../text";
 import type { Stored } from "../types";
@@ -19,12 +19,12 @@ interface Seen {
 /** What a stored value is about, by its name. */
 const ABOUT = /^(?:recent|newest \d+ items of|count|windows|shown) \[?((?:"[^"]*"(?:, )?)+)\]?/;
 
-export function Newest({ stored, users }: { stored: Stored; users: boolean }) {
+export function Newest({ stored, users, tenant }: { stored: Stored; users: boolean; tenant?: string }) {
   const now = useNow();
   const all = events(stored);
   const shown = all.slice(0, MOST);
   const ids = [...new Set(shown.flatMap(({ item }) => item ?? []))];
-  const fields = useAnswer(ids.length ? `items ${ids.join()}` : "", () => itemFields(ids)).data ?? {};
+  const fields = useFields(ids, tenant);
   return (
     <section aria-labelledby="newest">
       <h2 id="newest">Newest events</h2>
@@ -51,7 +51,7 @@ export function Newest({ stored, users }: { stored: Stored; users: boolean }) {
                     <bdi>{kind}</bdi>
                     {!users && " counted last"}
                   </td>
-                  {users && <td>{item !== null && (has("GET /items/{id}") ? <a href={href("look-up", { kind: "items", id: item })}>{fields[item]?.title || item}</a> : item)}</td>}
+                  {users && <td>{item !== null && (has("GET /items/{id}") ? <a href={href("look-up", { kind: "items", id: item, tenant })}>{fields[item]?.title || item}</a> : item)}</td>}
                 </tr>
               ))}
             </tbody>

@@ -3,10 +3,10 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import { ask, get, has, part, post, sentence } from "../api";
-import { Bar, Curl, Download, failure, Loading, Problem, useAnswer, useNow } from "../parts";
+import { All, Bar, Curl, Download, failure, Loading, Problem, showsAll, useAnswer, useNow } from "../parts";
 import { href } from "../route";
 import { ago, bytes, count, duration, moment, number, purpose, RANKS, whole } from "../text";
-import type { Model, ModelStatus, Status, TrainAnswer } from "../types";
+import type { Model, ModelStatus, Status, Task, TrainAnswer } from "../types";
 import { findings } from "./problems";
 
 const EVERY = 5000; // milliseconds
@@ -23,8 +23,8 @@ const trainings: Record<string, Training> = {};
 
 export function Overview() {
   const [round, next] = useState(0);
-  const status = useAnswer(`status ${round}`, () => ask<Status>(get("/status")));
-  const kept = useAnswer(has("GET /models") ? `models ${status.data && versions(status.data)} ${Math.floor(round / SELDOM)}` : "", () => ask<{ models: Model[] }>(get("/models")));
+  const status = useAnswer("status", () => ask<Status>(get("/status")), round);
+  const kept = useAnswer(has("GET /models") ? "models" : "", () => ask<{ models: Model[] }>(get("/models")), `${status.data && versions(status.data)} ${Math.floor(round / SELDOM)}`);
   const changes = useSignal(0);
   useEffect(() => {
     const timer = setInterval(() => document.hidden || next((round) => round + 1), EVERY);
@@ -55,6 +55,7 @@ export function Overview() {
       {data && (
         <>
           <State status={data} />
+          <UnderWay status={data} />
           {data.phase === "waiting" ? <p>The rest is shown here when it is ready.</p> : <Parts status={data} kept={kept.data?.models ?? []} train={train} changes={changes.value} />}
           <p class="tools">
             <Curl call={get("/status")} />
@@ -62,6 +63,22 @@ export function Overview() {
           </p>
         </>
       )}
+    </>
+  );
+}
+
+/** Imports, and trainings of models that have no card yet. */
+function UnderWay({ status: { work = [], models } }: { status: Status }) {
+  const now = useNow();
+  const shown = work.filter(({ model }) => model === null || !models[model]);
+  return (
+    <>
+      {shown.map(({ kind, model, began, events }) => (
+        <p key={`${kind} ${model} ${began}`} role="status">
+          {kind === "import" ? "Importing events" : <>Training <bdi>{model}</bdi></>} for {duration((now - began) / 1000)}
+          {events ? `, ${count(events, "event")} so far` : ""}…
+        </p>
+      ))}
     </>
   );
 }
@@ -107,15 +124,17 @@ function Models({ status, kept, train, changes }: PartsProps) {
       {models.length === 0 && <p>The configuration has no models. Add one under "models", and train it.</p>}
       <div class="cards">
         {models.map(([name, model]) => (
-          <ModelCard key={name} name={name} model={model} kept={kept.find((kept) => kept.name === name)} now={now} train={() => train(name)} />
+          <ModelCard key={name} name={name} model={model} task={status.work?.find((task) => task.model === name)} kept={kept.find((kept) => kept.name === name)} now={now} train={() => train(name)} />
         ))}
       </div>
     </section>
   );
 }
 
-function ModelCard({ name, model, kept, now, train }: { name: string; model: ModelStatus; kept?: Model; now: number; train: () => void }) {
+function ModelCard({ name, model, task, kept, now, train }: { name: string; model: ModelStatus; task?: Task; kept?: Model; now: number; train: () => void }) {
   const training = trainings[name];
+  // begun here, or by another client
+  const began = training?.said === null ? training.began : task?.began;
   const trained = model.trainedAt ? Date.parse(model.trainedAt) : null;
   const known = kept?.versions.find(({ version }) => version === model.version);
   const ranks = RANKS.includes(model.type);
@@ -151,8 +170,8 @@ function ModelCard({ name, model, kept, now, train }: { name: string; model: Mod
         </p>
       )}
       {kept?.pinned && <p class="quiet">the configuration names this version, so newer ones wait</p>}
-      {training && !training.said && <p role="status">Training for {duration((now - training.began) / 1000)}…</p>}
-      {training?.said && (
+      {began !== undefined && <p role="status">Training for {duration((now - began) / 1000)}…</p>}
+      {began === undefined && training?.said && (
         <p role="status" class={training.said.bad ? "odd-text" : "good-text"}>
           {training.said.text}
         </p>
@@ -161,7 +180,7 @@ function ModelCard({ name, model, kept, now, train }: { name: string; model: Mod
         {ranks ? <a href={href("try", { model: name })}>Try it</a> : has("POST /recommend/{model}") && <a href={href("recommend", { model: name })}>Try it</a>}
         {kept && kept.versions.length > 0 && <a href={href("models", { model: name })}>Versions</a>}
         {learns && has("POST /train/{model}") && (
-          <button type="button" onClick={train} disabled={training !== undefined && training.said === null}>
+          <button type="button" onClick={train} disabled={began !== undefined}>
             Train
           </button>
         )}
@@ -186,7 +205,8 @@ const KINDS = [
 ] as const;
 
 function Events({ status }: { status: Status }) {
-  const { ingest, stream } = status;
+  const { ingest, stream, writers = [] } = status;
+  const now = useNow();
   const partitions = Object.entries(stream?.partitions ?? {});
   return (
     <section aria-labelledby="events">
@@ -220,6 +240,29 @@ function Events({ status }: { status: Status }) {
                 <th scope="row">{name}</th>
                 <td class="right">{lagEvents === null ? "not known yet" : whole(lagEvents)}</td>
                 <td class="right">{lagSeconds === null ? "not known yet" : duration(lagSeconds)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      {writers.length > 0 && (
+        <table>
+          <caption>How far all processes have come that write to this store</caption>
+          <thead>
+            <tr>
+              <th scope="col">writer</th>
+              <th scope="col" class="right">newest event</th>
+              <th scope="col" class="right">last seen</th>
+            </tr>
+          </thead>
+          <tbody>
+            {writers.map(({ writer, watermark, ended, seen }) => (
+              <tr key={writer}>
+                <th scope="row">
+                  <bdi>{writer}</bdi>
+                </th>
+                <td class="right" title={watermark ?? ""}>{ended ? "read to its end" : watermark ? ago(Date.parse(watermark), now) : "none yet"}</td>
+                <td class="right" title={seen}>{ago(Date.parse(seen), now)}</td>
               </tr>
             ))}
           </tbody>
@@ -271,7 +314,7 @@ function Store({ status: { store, size } }: { status: Status }) {
 
 function Room({ status: { size } }: { status: Status }) {
   const features = Object.entries(size?.features ?? {}).sort(([, a], [, b]) => b.bytes - a.bytes);
-  const [all, showAll] = useState(false);
+  const all = showsAll();
   if (features.length === 0) return null;
   const most = features[0]![1].bytes || 1;
   return (
@@ -300,11 +343,7 @@ function Room({ status: { size } }: { status: Status }) {
         </tbody>
       </table>
       <p class="tools">
-        {features.length > 8 && (
-          <button type="button" class="plain" onClick={() => showAll(!all)} aria-expanded={all}>
-            {all ? "Show the largest" : `Show all ${features.length}`}
-          </button>
-        )}
+        {features.length > 8 && <All more={`Show all ${features.length}`} />}
         <Download name="memory-by-feature" rows={() => [["feature", "values", "bytes", "share"], ...features.map(([name, { values, bytes, share }]) => [name, values, bytes, share])]} />
       </p>
     </section>

@@ -39,7 +39,7 @@ export function findings(status: Status): Finding[] {
   if (unknown && (unknown.share ?? 0) > UNKNOWN)
     odd(
       `${count(unknown.interactions, "interaction")} (${whole((unknown.share ?? 0) * 100)} %) name a ranking that the service has not seen` +
-        `${unknown.examples.length ? `, such as ${unknown.examples.join(" and ")}` : ""}. Check the ids that the shop sends.`,
+        `${unknown.examples?.length ? `, such as ${unknown.examples.join(" and ")}` : ""}. Check the ids that the shop sends.`,
     );
   if (ingest?.evictedRankings) odd(`${count(ingest.evictedRankings, "ranking")} closed early, because too many were open.`);
   if (size?.problem) odd(`The size of the state is not known. ${sentence(size.problem)}`);

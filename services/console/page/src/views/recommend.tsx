@@ -1,7 +1,7 @@
 // What a recommender names: items that go with others, or that many visitors want at the moment.
 
-import { ask, get, has, itemFields, part, post, sentence } from "../api";
-import { Bar, Curl, Download, Loading, Problem, useAnswer } from "../parts";
+import { ask, get, has, part, post, sentence } from "../api";
+import { Bar, Curl, Download, Loading, Problem, Tenant, useAnswer, useFields } from "../parts";
 import { change, href, route } from "../route";
 import { number, purpose } from "../text";
 import type { ItemFields, RecommendAnswer, Status } from "../types";
@@ -19,16 +19,17 @@ export function Recommend() {
   const trending = models.find(([, { type }]) => type === "trending")?.[0];
   const similar = models.find(([, { type }]) => type !== "trending")?.[0];
   const needsItems = model !== null && model.type !== "trending";
+  const { tenant } = params;
   const items = ids(params.items ?? "");
   const count = Math.min(1000, Math.max(1, Number(params.count) || COUNT));
 
-  const call = post(`/recommend/${part(name)}`, { count, items: needsItems ? items : [] });
+  const call = post(`/recommend/${part(name)}`, { count, items: needsItems ? items : [], tenant });
   const wants = model !== null && (!needsItems || items.length > 0);
   const answer = useAnswer(wants ? JSON.stringify(call) : "", () => ask<RecommendAnswer>(call));
   const popular = useAnswer(needsItems && items.length === 0 && trending ? `popular ${trending}` : "", () => ask<RecommendAnswer>(post(`/recommend/${part(trending!)}`, { count: EXAMPLES })));
   const named = [...new Set([...items, ...[...(wants ? (answer.data?.items ?? []) : []), ...(popular.data?.items ?? [])].map(({ item }) => item)])];
-  const fields = useAnswer(named.length ? `items ${named.join()}` : "", () => itemFields(named)).data ?? {};
-  const like = (item: string) => href("recommend", { model: similar, items: item, count: params.count });
+  const fields = useFields(named, tenant);
+  const like = (item: string) => href("recommend", { model: similar, items: list([item]), count: params.count, tenant });
 
   return (
     <>
@@ -52,13 +53,14 @@ export function Recommend() {
               {needsItems && (
                 <label class="grow">
                   Items that others should go with: ids, separated by commas
-                  <input key={params.items} name="items" defaultValue={items.join(", ")} onChange={({ currentTarget: { value } }) => change({ items: ids(value).join(",") })} />
+                  <input key={params.items} name="items" defaultValue={list(items, ", ")} onChange={({ currentTarget: { value } }) => change({ items: list(ids(value)) })} />
                 </label>
               )}
               <label>
                 How many
                 <input type="number" name="count" min={1} max={1000} value={count} onChange={({ currentTarget: { value } }) => change({ count: value })} />
               </label>
+              <Tenant value={tenant} onChange={(tenant) => change({ tenant })} />
             </div>
           </section>
           {needsItems && items.length > 0 && (
@@ -84,7 +86,7 @@ export function Recommend() {
           )}
           {wants && answer.error && <Problem error={answer.error} />}
           {wants && answer.loading && !answer.data && <Loading />}
-          {wants && answer.data && <Answer answer={answer.data} call={call} name={name} fields={fields} like={similar ? like : undefined} />}
+          {wants && answer.data && <Answer answer={answer.data} call={call} name={name} fields={fields} tenant={tenant} like={similar ? like : undefined} />}
         </>
       )}
     </>
@@ -96,10 +98,11 @@ interface Props {
   call: ReturnType<typeof post>;
   name: string;
   fields: Record<string, ItemFields>;
+  tenant?: string;
   like?: (item: string) => string;
 }
 
-function Answer({ answer: { items, fallback }, call, name, fields, like }: Props) {
+function Answer({ answer: { items, fallback }, call, name, fields, tenant, like }: Props) {
   const most = Math.max(...items.map(({ score }) => score), 0) || 1;
   return (
     <>
@@ -146,7 +149,7 @@ function Answer({ answer: { items, fallback }, call, name, fields, like }: Props
                 <td>
                   <span class="tools">
                     {like && <a href={like(item)}>similar items</a>}
-                    {has("GET /items/{id}") && <a href={href("look-up", { kind: "items", id: item })}>look it up</a>}
+                    {has("GET /items/{id}") && <a href={href("look-up", { kind: "items", id: item, tenant })}>look it up</a>}
                   </span>
                 </td>
               </tr>
@@ -162,4 +165,17 @@ function Answer({ answer: { items, fallback }, call, name, fields, like }: Props
   );
 }
 
-const ids = (text: string) => [...new Set(text.split(/[\s,;]+/).filter(Boolean))];
+const ODD = /[\s,;]|^\[/;
+
+/** Ids as text: as JSON where one has what stands between them. */
+export const list = (ids: string[], between = ",") => (ids.some((id) => ODD.test(id)) ? JSON.stringify(ids) : ids.join(between));
+
+/** Such a text's ids, each once. */
+function ids(text: string): string[] {
+  let found = text.split(/[\s,;]+/);
+  if (text.trim().startsWith("["))
+    try {
+      found = (JSON.parse(text) as unknown[]).map(String);
+    } catch {} // ids that begin like a list
+  return [...new Set(found.filter(Boolean))];
+}

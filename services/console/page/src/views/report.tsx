@@ -221,7 +221,7 @@ function Worst({ report, ended }: { report: Report; ended: number }) {
                 <td class="right">{whole(list.relevant)}</td>
                 <td class="right">{figure(list.value)}</td>
                 <td class="right">{figure(list.shown)}</td>
-                <td>{at(list) && <a href={href("try", { request: String(at(list)!.number), model, other: "none" })}>Try it</a>}</td>
+                <td>{at(list) && <a href={href("try", { request: String(at(list)!.number), model, other: "none", evaluated: version })}>Try it</a>}</td>
               </tr>
             ))}
           </tbody>

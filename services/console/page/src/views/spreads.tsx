@@ -1,7 +1,6 @@
 // The values of one feature, in training and now, side by side.
 
-import { useState } from "preact/hooks";
-import { Download } from "../parts";
+import { All, Download, showsAll } from "../parts";
 import { number, percent } from "../text";
 import type { FeatureColumn } from "../types";
 import { rows } from "./spread";
@@ -11,9 +10,8 @@ const FEW = 12; // columns that are shown at first
 /** Names are those of categories. */
 export function Spreads({ feature, columns, names }: { feature: string; columns: FeatureColumn[]; names: unknown[] }) {
   const told = (value: number) => number(Math.abs(value) >= 10000 ? value : Number(value.toPrecision(4)));
-  const [all, showAll] = useState("");
   const known = columns.filter(({ training, now }) => training || now);
-  const shown = all === feature ? known : known.slice(0, FEW);
+  const shown = showsAll(feature) ? known : known.slice(0, FEW);
   return (
     <section aria-labelledby="values">
       <h2 id="values">Values of {feature}</h2>
@@ -25,11 +23,7 @@ export function Spreads({ feature, columns, names }: { feature: string; columns:
       </div>
       {shown.length > 0 && (
         <p class="tools">
-          {known.length > FEW && (
-            <button type="button" class="plain" aria-expanded={all === feature} onClick={() => showAll(all === feature ? "" : feature)}>
-              {all === feature ? "Show the first ones" : `Show all ${known.length} columns`}
-            </button>
-          )}
+          {known.length > FEW && <All of={feature} more={`Show all ${known.length} columns`} less="Show the first ones" />}
           <Download
             name={`values-of-${feature}`}
             rows={() => [

@@ -1,54 +1,59 @@
 // A request, as sent and as models order it, and why.
 
-import { useEffect, useMemo, useState } from "preact/hooks";
-import { ask, type Call, Failure, get, has, itemFields, part, post } from "../api";
-import { type Cell, Curl, Download, Loading, Problem, useAnswer } from "../parts";
-import { change, packed, route, unpacked } from "../route";
-import { RANKS } from "../text";
-import type { ItemFields, RankAnswer, RankRequest, Sampled, Status } from "../types";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { ask, get, has, page } from "../api";
+import { type Cell, Curl, Download, Loading, Problem, useAnswer, useFields } from "../parts";
+import { change, route } from "../route";
+import { millis, RANKS } from "../text";
+import type { RankAnswer, Sampled, Status } from "../types";
 import { Chooser } from "./chooser";
+import { call, type Chosen, isGone, useChosen } from "./chosen";
 import { type Column, Lists } from "./lists";
 import { Summary } from "./summary";
 import { Why } from "./why";
 
-/** A request of the sample, which the service keeps with the visitor's real ids, or one that was written here. */
-export interface Chosen {
-  number: number | null;
-  request: RankRequest;
-}
-
-export const call = ({ number, request }: Chosen, model: string): Call =>
-  number === null
-    ? post(`/rank/${part(model)}?explain=contributions`, request)
-    : post(`/requests/${number}/rank/${part(model)}?explain=contributions`);
-
-const NONE: Record<string, ItemFields> = {};
 const NOTHING: ReadonlySet<string> = new Set();
+const AGAIN = 5000; // milliseconds between two looks for a first request
+
+/** What is on the screen: a request and its orders belong together. */
+interface Shown {
+  chosen: Chosen | null;
+  columns: Column[];
+}
 
 export function Try() {
   const { params } = route.value;
   const status = useAnswer("status", () => ask<Status>(get("/status")));
-  const sample = useAnswer(has("GET /requests") ? "requests" : "", () => ask<{ requests: Sampled[] }>(get("/requests")).then(({ requests }) => requests));
+  const [round, again] = useState(0);
+  const sample = useAnswer(has("GET /requests") ? "requests" : "", () => ask<{ requests: Sampled[] }>(get("/requests")).then(({ requests }) => requests), round);
   const models = Object.entries(status.data?.models ?? {}).filter(([, { type }]) => RANKS.includes(type)).map(([name]) => name);
   const chosen = useChosen(sample.data, sample.loading);
+  useFirst(sample.data?.length === 0 && !params.written, round, () => again((round) => round + 1));
 
   const first = models.includes(params.model ?? "") ? params.model! : (models[0] ?? "");
-  const other = params.other === undefined ? (models.find((name) => name !== first) ?? "") : models.includes(params.other) ? params.other : "";
+  const named = params.other === undefined ? models.find((name) => name !== first) : models.find((name) => name === params.other);
+  const other = named === undefined || named === first ? "" : named;
   const known = chosen.data;
-  const key = known ? `${known.number} ${params.written ?? ""}` : "";
   const rank = (model: string) => () => ask<RankAnswer>(call(known!, model));
-  const one = useAnswer(key && first && `${key} ${first}`, rank(first));
-  const two = useAnswer(key && other && `${key} ${other}`, rank(other));
+  const one = useAnswer(known && first ? `${known.key} ${first}` : "", rank(first));
+  const two = useAnswer(known && other ? `${known.key} ${other}` : "", rank(other));
+  // the sample says whether the request itself is there no longer: a copy takes its place then
+  const gone = known?.number != null && [one, two].some(({ error }) => error?.status === 404);
+  useEffect(() => {
+    if (gone) again((round) => round + 1);
+  }, [gone]);
 
   const sent = useMemo(() => known?.request.items.map(({ id }) => id) ?? [], [known]);
-  const fields = useAnswer(sent.length ? `items ${key}` : "", () => itemFields(sent));
+  const fields = useFields(sent, known?.request.tenant);
   const columns = useMemo<Column[]>(() => {
     const column = (model: string, answer: RankAnswer | null) => (answer ? [{ name: model, model, items: answer.items.map(({ item }) => item), answer }] : []);
     return [{ name: "As sent", model: null, items: sent, answer: null }, ...column(first, one.data), ...column(other, two.data)];
   }, [sent, first, other, one.data, two.data]);
-  const chose = sample.data?.find(({ number }) => number === known?.number)?.relevant;
-  const relevant = useMemo(() => (chose ? new Set(chose) : NOTHING), [chose]);
-  const orders = columns.slice(1);
+  const asks = chosen.loading || (known !== null && (one.loading || two.loading || gone));
+  const shown = useShown({ chosen: known, columns }, asks);
+  const { sampled } = shown.chosen ?? { sampled: null };
+  const relevant = useMemo(() => (sampled?.relevant ? new Set(sampled.relevant) : NOTHING), [sampled]);
+  const orders = shown.columns.slice(1);
   const item = params.item && orders.some(({ items }) => items.includes(params.item!)) ? params.item : orders[0]?.items[0];
   const pick = (id: string, model?: string | null) => change({ item: id, ...(model ? { of: model } : {}) }, true);
 
@@ -61,23 +66,29 @@ export function Try() {
         <>
           <Chooser sample={sample} chosen={known} models={models} first={first} other={other} status={status.data!} />
           {chosen.error && <Problem error={chosen.error} />}
-          {[one, two].map(({ error }, at) => error && <Problem key={at} error={error} />)}
-          {(chosen.loading || one.loading) && !one.data && <Loading />}
-          {known && orders.length > 0 && (
-            <>
-              <Summary columns={columns} />
-              <p class="quiet">▲ and ▼ are places up and down from the order as sent.{chose && " ★ is what the visitor chose."} Choose an item, with the arrow keys as well, to see why it stands where it stands.</p>
+          {known && isGone(known) && (
+            <p class="note odd" role="status">
+              The service no longer keeps this request: newer ones took its place. This is a copy of it{page.value?.showIds ? "." : ", which goes without its visitor."}
+            </p>
+          )}
+          {params.evaluated && <Evaluated model={first} status={status.data!} version={params.evaluated} />}
+          {!gone && [one, two].map(({ error }, at) => error && <Problem key={at} error={error} />)}
+          {asks && orders.length === 0 && <Loading />}
+          {shown.chosen && orders.length > 0 && (
+            <div class={asks ? "asks" : undefined} aria-busy={asks}>
+              <Summary columns={shown.columns} />
+              <p class="quiet">▲ and ▼ are places up and down from the order as sent.{sampled?.relevant && " ★ is what the visitor chose."} Choose an item, with the arrow keys as well, to see why it stands where it stands.</p>
               <div class="try">
-                <Lists columns={columns} fields={fields.data ?? NONE} relevant={relevant} selected={item} pick={pick} />
-                {item && <Why columns={orders} sent={sent} item={item} of={params.of} fields={fields.data ?? NONE} time={Number(known.request.timestamp)} />}
+                <Lists columns={shown.columns} fields={fields} relevant={relevant} selected={item} pick={pick} />
+                {item && <Why columns={orders} sent={shown.columns[0]!.items} item={item} of={params.of} fields={fields} time={millis(shown.chosen.request.timestamp)} />}
               </div>
               <p class="tools">
                 {orders.map(({ name }) => (
-                  <Curl key={name} call={call(known, name)} label={`Copy as curl: ${name}`} />
+                  <Curl key={name} call={call(shown.chosen!, name)} label={`Copy as curl: ${name}`} />
                 ))}
-                <Download name="ranking" rows={() => table(columns)} json={() => Object.fromEntries(orders.map(({ name, answer }) => [name, answer]))} />
+                <Download name="ranking" rows={() => table(shown.columns)} json={() => Object.fromEntries(orders.map(({ name, answer }) => [name, answer]))} />
               </p>
-            </>
+            </div>
           )}
         </>
       )}
@@ -85,34 +96,31 @@ export function Try() {
   );
 }
 
-/** What the address names; without a name the newest request of the sample. */
-function useChosen(sample: Sampled[] | null, waits: boolean) {
-  const { request, written } = route.value.params;
-  const [text, read] = useState<{ of: string; request: RankRequest | null; error: Failure | null } | null>(null);
-  useEffect(() => {
-    if (!written) return;
-    let wanted = true;
-    unpacked(written)
-      .then((text) => wanted && read({ of: written, request: JSON.parse(text), error: null }))
-      .catch(() => wanted && read({ of: written, request: null, error: new Failure(0, "The request in this address is damaged. Choose another one.") }));
-    return () => {
-      wanted = false;
-    };
-  }, [written]);
-  return useMemo(() => {
-    if (written) {
-      const here = text?.of === written ? text : null;
-      return { data: here?.request ? { number: null, request: here.request } : null, error: here?.error ?? null, loading: here === null };
-    }
-    const found = request ? sample?.find(({ number }) => String(number) === request) : sample?.[0];
-    const gone = request && sample && !found ? new Failure(0, `Request ${request} is no longer kept. Choose another one.`) : null;
-    return { data: found ? { number: found.number, request: found.request } : null, error: gone, loading: waits && !sample };
-  }, [request, written, text, sample, waits]);
+/** What was there stays, under its own names, until all that is asked for has come. */
+function useShown(next: Shown, asks: boolean): Shown {
+  const last = useRef<Shown | null>(null);
+  if (!asks) last.current = next;
+  return (asks && last.current) || next;
 }
 
-/** Shows a request that was written. */
-export async function show(request: unknown) {
-  change({ written: await packed(JSON.stringify(request)), request: undefined, item: undefined });
+/** Looks for a first request until there is one, but for the time in which one is being written. */
+function useFirst(missing: boolean, round: number, look: () => void) {
+  useEffect(() => {
+    if (!missing) return;
+    const timer = setInterval(() => document.hidden || document.querySelector<HTMLTextAreaElement>("textarea[name=written]")?.value || look(), AGAIN);
+    return () => clearInterval(timer);
+  }, [missing, round]);
+}
+
+/** A worst list is ordered by the version that answers now. */
+function Evaluated({ model, status, version }: { model: string; status: Status; version: string }) {
+  const serving = status.models[model]?.version;
+  if (!serving || serving === version) return null;
+  return (
+    <p class="note odd">
+      Ordered by version <code>{serving}</code>, which answers now. The evaluation took version <code>{version}</code>, which may have ordered this list in another way.
+    </p>
+  );
 }
 
 function table(columns: Column[]): Cell[][] {

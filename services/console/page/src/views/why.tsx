@@ -1,11 +1,11 @@
 // Why an item stands where it stands: what each feature brings to its score.
 
-import { useMemo, useState } from "preact/hooks";
-import { ask, get, has, part, sentence } from "../api";
-import { Download, useAnswer, useCalm, Which } from "../parts";
+import { useMemo } from "preact/hooks";
+import { sentence } from "../api";
+import { All, Download, showsAll, Which } from "../parts";
 import { change } from "../route";
 import { duration, isMissing, signed, values, whole } from "../text";
-import type { ItemFields, Scored, Stored } from "../types";
+import type { ItemFields, Scored } from "../types";
 import { type Column, Picture } from "./lists";
 
 const FEW = 12; // features that are shown at first
@@ -27,7 +27,6 @@ export function Why({ columns, sent, item, of, fields, time }: Props) {
   const place = column.items.indexOf(item);
   const scored = answer.items[place];
   const { title, price } = fields[item] ?? {};
-  const ages = useAges(item, time, item in fields);
   return (
     <aside class="why" aria-label="Why">
       <h2>Why this place?</h2>
@@ -55,7 +54,7 @@ export function Why({ columns, sent, item, of, fields, time }: Props) {
             Number {whole(place + 1)} of {whole(column.items.length)} by <bdi>{column.name}</bdi>, number {whole(sent.indexOf(item) + 1)} as sent.
           </p>
           {scored.contributions ? (
-            <Contributions key={`${column.name} ${item}`} scored={scored} ages={ages} />
+            <Contributions key={`${column.name} ${item}`} scored={scored} time={time} />
           ) : (
             <p class="odd-text">There are no reasons to show. {sentence(answer.unexplained ?? answer.fallback ?? "")}</p>
           )}
@@ -69,26 +68,15 @@ export function Why({ columns, sent, item, of, fields, time }: Props) {
   );
 }
 
-/** How old what a feature reads of an item was at the time of the request; the newest of it counts. */
-function useAges(item: string, time: number, stored: boolean): Map<string, string> {
-  const calm = useCalm(item);
-  const path = `/items/${part(calm)}`;
-  const { data } = useAnswer(stored && calm === item && has("GET /items/{id}") ? path : "", () => ask<Stored>(get(path)).catch(() => null));
-  return useMemo(() => {
-    const newest = new Map<string, number>();
-    if (data?.id !== item) return new Map();
-    for (const { features, time } of data.values)
-      for (const feature of time === null ? [] : features) newest.set(feature, Math.max(newest.get(feature) ?? 0, time!));
-    return new Map([...newest].map(([feature, changed]) => [feature, changed > time ? "changed since" : `${duration((time - changed) / 1000)} old`]));
-  }, [data, item, time]);
-}
+/** How old the newest value was that a feature read, at the time of the request. */
+const age = (time: number, stored: number) => (stored > time ? "changed since" : `${duration((time - stored) / 1000)} old`);
 
-function Contributions({ scored, ages }: { scored: Scored; ages: Map<string, string> }) {
-  const [all, showAll] = useState(false);
+function Contributions({ scored, time }: { scored: Scored; time: number }) {
+  const all = showsAll();
   const { score, bias = 0 } = scored;
   const rows = useMemo(() => {
     const known = new Map(scored.features?.map(({ name, value }) => [name, value]));
-    return scored.contributions!.map(({ name, value }) => ({ name, value, of: known.get(name) ?? null })).sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
+    return scored.contributions!.map(({ name, value, time }) => ({ name, value, stored: time, of: known.get(name) ?? null })).sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
   }, [scored]);
   const low = Math.min(0, ...rows.map(({ value }) => value));
   const high = Math.max(0, ...rows.map(({ value }) => value));
@@ -112,14 +100,14 @@ function Contributions({ scored, ages }: { scored: Scored; ages: Map<string, str
           </tr>
         </thead>
         <tbody>
-          {shown.map(({ name, value, of }) => (
+          {shown.map(({ name, value, of, stored }) => (
             <tr key={name}>
               <th scope="row">
                 <span class="name">{broken(name)}</span>
                 <span class={isMissing(of) ? "value missing" : "value"} title={values(of)}>
                   {isMissing(of) ? "missing" : values(of)}
                 </span>
-                {!isMissing(of) && ages.has(name) && <span class="age">{ages.get(name)}</span>}
+                {!isMissing(of) && stored !== undefined && !Number.isNaN(time) && <span class="age">{age(time, stored)}</span>}
               </th>
               <td class="wide">
                 <Diverging value={value} low={low} high={high} />
@@ -154,11 +142,7 @@ function Contributions({ scored, ages }: { scored: Scored; ages: Map<string, str
       </table>
       {Math.abs(bias + brought - score) > 1e-6 * Math.max(1, Math.abs(score)) && <p class="odd-text">The parts add up to {bias + brought} instead.</p>}
       <p class="tools">
-        {rows.length > FEW && (
-          <button type="button" class="plain" aria-expanded={all} onClick={() => showAll(!all)}>
-            {all ? "Show the largest" : `Show all ${rows.length} features`}
-          </button>
-        )}
+        {rows.length > FEW && <All more={`Show all ${rows.length} features`} />}
         <Download
           name={`why-${scored.item}`}
           rows={() => [["feature", "value", "contribution"], ...rows.map(({ name, value, of }) => [name, isMissing(of) ? "" : values(of), value]), ["bias", "", bias], ["score", "", score]]}

@@ -14,5 +14,12 @@ export async function run(visitor) {
   await page.getByRole("button", { name: "Rank it" }).click();
   await page.getByText(/kept the order as sent|keeps the order/).waitFor();
   await visitor.accessible(page, "a ranking without a store");
+
+  for (const link of await page.locator("nav a").all()) {
+    await link.click();
+    await page.locator("main h1").waitFor();
+    await page.waitForFunction(() => !document.querySelector("main").innerText.includes("Loading…"));
+    await visitor.accessible(page, `${await page.locator("main h1").innerText()} without a store`);
+  }
   await visitor.close(page);
 }

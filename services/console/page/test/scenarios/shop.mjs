@@ -1,4 +1,4 @@
-// Every view over the generated shop, trained: run(visitor, file of a request).
+// Every view over the generated shop, trained: run(visitor, file of a request, folder for the pictures of the documentation).
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { NARROW, WIDE } from "../visitor.mjs";
 
 const MANY = 1000;
 
-export async function run(visitor, file) {
+export async function run(visitor, file, folder) {
   const request = JSON.parse(readFileSync(file, "utf8"));
   await visitor.ask("/rank/lightgbm", request);
   await overview(visitor);
@@ -18,6 +18,7 @@ export async function run(visitor, file) {
   await written(visitor, request);
   await many(visitor, request);
   await recommended(visitor);
+  await manyRecommended(visitor);
   await features(visitor, request);
   await versions(visitor);
   await evaluated(visitor);
@@ -25,7 +26,7 @@ export async function run(visitor, file) {
   await configured(visitor);
   await accessible(visitor);
   await narrow(visitor);
-  await pictures(visitor);
+  await pictures(visitor, folder);
 }
 
 async function overview(visitor) {
@@ -109,6 +110,7 @@ async function reasons(visitor, request) {
   const why = page.getByRole("complementary", { name: "Why" });
   await why.getByText(`Number 5 of ${items.length} by lightgbm, number ${request.items.findIndex(({ id }) => id === wanted.item) + 1} as sent.`).waitFor();
   await why.getByRole("button", { name: `Show all ${wanted.features.length} features` }).click();
+  await page.waitForURL((url) => url.hash.includes("all=1"));
   const rows = await why.locator("tbody tr").evaluateAll((rows) => rows.map((row) => [row.querySelector(".name").textContent, row.lastElementChild.textContent]));
   const told = (value) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(3)}`;
   const expected = [...wanted.contributions].sort((a, b) => Math.abs(b.value) - Math.abs(a.value)).map(({ name, value }) => [name, told(value)]);
@@ -117,6 +119,10 @@ async function reasons(visitor, request) {
   const missing = wanted.features.filter(({ value }) => [value].flat().every((value) => value === null)).map(({ name }) => name);
   const marked = await why.locator(".missing").evaluateAll((marks) => marks.map((mark) => mark.previousElementSibling.textContent));
   visitor.equal(marked.sort(), missing.sort(), "missing values are marked");
+  const stored = wanted.contributions.filter(({ name, time }) => time !== undefined && !missing.includes(name)).map(({ name }) => name);
+  const aged = await why.locator("tbody tr:has(.age) .name").evaluateAll((names) => names.map((name) => name.textContent));
+  visitor.equal(aged.sort(), stored.sort(), "each value that was stored has an age");
+  for (const name of ["price", "ctr_category", "liked"]) visitor.check(stored.includes(name), `${name} has an age: it is of the item, of a field's value, of the visitor`);
 
   const { text } = await visitor.saved(page, why.getByRole("button", { name: "Download CSV" }));
   const values = text.trim().split("\n").slice(1).map((line) => Number(line.split(",").at(-1)));
@@ -129,6 +135,7 @@ async function reasons(visitor, request) {
   await page.reload();
   await why.getByText("by xgboost").waitFor();
   visitor.equal(await page.locator("[aria-selected=true]").count(), 3, "the item is marked in all lists after a reload");
+  await why.getByRole("button", { name: "Show the largest" }).waitFor();
   await visitor.close(page);
 }
 
@@ -150,17 +157,13 @@ async function keyboard(visitor) {
   visitor.equal(await chosen(page, 1), first, "home");
   const outline = await page.locator("[role=listbox]").nth(1).evaluate((list) => getComputedStyle(list).outlineStyle);
   visitor.equal(outline, "solid", "the focus is seen");
-  // every control is reached with the tab key, from the top on
-  await page.evaluate(() => document.activeElement.blur());
-  const reached = new Set();
-  const controls = await page.locator("a[href], button:not(:disabled), select, [role=listbox]").evaluateAll((all) => all.filter((one) => one.checkVisibility()).length);
-  for (let at = 0; at < controls + 1; at++) {
-    await page.keyboard.press("Tab");
-    reached.add(await page.evaluate(() => (document.activeElement === document.body ? "" : (document.activeElement.id ||= `reached-${Math.random()}`))));
-  }
-  reached.delete("");
-  visitor.check(reached.size >= controls, `${reached.size} of ${controls} controls are reached`);
   await visitor.close(page);
+  for (const view of await present(visitor)) {
+    const other = await visitor.open(view);
+    await ready(other, view);
+    await visitor.reached(other, view || "#/");
+    await visitor.close(other);
+  }
 }
 
 async function copied(visitor) {
@@ -195,6 +198,18 @@ async function written(visitor, request) {
   visitor.refusals.clear();
 
   await page.getByRole("button", { name: /request$/ }).click();
+  const ages = [];
+  for (const timestamp of [request.timestamp, new Date(Number(request.timestamp)).toISOString(), new Date(Number(request.timestamp)).toISOString().replace("Z", "+00:00[Europe/London]")]) {
+    await editor.fill(JSON.stringify({ ...request, timestamp }));
+    await page.getByRole("button", { name: "Rank it" }).click();
+    await editor.waitFor({ state: "detached" });
+    await page.locator("[aria-busy=false]").waitFor();
+    ages.push(await visitor.texts(page, ".age"));
+    await page.getByRole("button", { name: "Change the request" }).click();
+  }
+  visitor.check(ages[0].length > 0 && ages[0].every((age) => /^\d+ .* old$|^changed since$/.test(age)), `ages are ${ages[0]}`);
+  visitor.equal([ages[1], ages[2]], [ages[0], ages[0]], "a time of ISO 8601 is the same time");
+
   await editor.fill("p1, p2\np3 p4");
   await editor.press("Control+Enter");
   await page.waitForFunction(() => document.querySelectorAll("[role=listbox]")[2]?.children.length === 4);
@@ -253,6 +268,22 @@ async function recommended(visitor) {
   await page.getByLabel(/^Items that others/).fill("nothing-of-this-name");
   await page.getByLabel(/^Items that others/).press("Enter");
   visitor.matches(await page.locator(".note.odd").innerText(), /popular answers in its place/);
+  await visitor.close(page);
+}
+
+/** As many as may be asked for. */
+async function manyRecommended(visitor) {
+  const page = await visitor.open("#/recommend?model=similar&items=p1&count=1000");
+  const items = Array.from({ length: MANY }, (_, at) => ({ item: `p${at}`, score: MANY - at }));
+  await page.route("**/recommend/similar", (route) => route.fulfill({ json: { took: 1, items } }));
+  await page.reload();
+  const began = Date.now();
+  await page.waitForFunction((many) => document.querySelectorAll(".recommended tbody tr").length === many, MANY);
+  console.log(`1,000 recommended items: shown after ${Date.now() - began} ms`);
+  await page.locator(".recommended .title", { hasText: /^[^p]/ }).first().waitFor();
+  await page.locator(".recommended tbody a").last().focus();
+  visitor.check(await page.locator(".recommended tbody a").last().evaluate((link) => link.getBoundingClientRect().bottom <= innerHeight), "the last one is in sight");
+  await visitor.accessible(page, "1,000 recommended items");
   await visitor.close(page);
 }
 
@@ -377,7 +408,7 @@ async function evaluated(visitor) {
 }
 
 async function lookedUp(visitor) {
-  visitor.refusals.add(404).add(409);
+  visitor.refusals.add(404);
   const page = await visitor.open("#/look-up");
   await page.getByLabel("Its id").fill("p1");
   await page.getByRole("button", { name: "Look it up" }).click();
@@ -388,6 +419,9 @@ async function lookedUp(visitor) {
   visitor.matches(await page.locator(".stored").innerText(), new RegExp(title));
   const near = await visitor.ask("/recommend/similar", { count: 8, items: ["p1"] });
   await page.waitForFunction((number) => document.querySelectorAll(".near tbody tr").length === number, near.items.length);
+  const { name, text } = await visitor.saved(page, page.locator("section", { has: page.locator(".near") }).getByRole("button", { name: "Download CSV" }));
+  visitor.equal(name, "near-p1-by-similar.csv", "the name of the file");
+  visitor.equal(text.trim().split("\n").slice(1).map((line) => line.split(",")[0]), near.items.map(({ item }) => item), "a line for each item");
   visitor.check((await visitor.texts(page, "section:has(#newest) tbody tr")).some((text) => /click/.test(text)), "when it was clicked last");
   await page.reload();
   await page.locator(".stored").waitFor();
@@ -402,13 +436,9 @@ async function lookedUp(visitor) {
   await page.getByLabel("Its id").fill("u425");
   await page.getByLabel("Its id").press("Enter");
   await page.locator(".about .title").filter({ hasText: "u425" }).waitFor();
-  await page.getByRole("button", { name: "Forget" }).click();
-  await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
-  await page.getByRole("button", { name: "Forget" }).click();
-  await visitor.accessible(page, "the question before forgetting");
-  await page.getByRole("dialog").getByRole("button", { name: "Forget" }).click();
-  // a state of its own is changed by other means, which the answer names
-  visitor.matches(await page.locator(".note.bad").innerText(), /rankwright forget/);
+  // a state of its own is changed by other means
+  visitor.equal(await page.getByRole("button", { name: "Forget" }).count(), 0, "nothing can be forgotten here");
+  await page.getByText(/^This visitor cannot be forgotten here\. .*run rankwright forget\.$/).waitFor();
   await page.getByLabel("Its id").fill("never-heard-of");
   await page.getByLabel("Its id").press("Enter");
   await page.getByText("Nothing is stored under this id.").waitFor();
@@ -471,6 +501,10 @@ async function narrow(visitor) {
       visitor.equal(await page.locator("[role=listbox]:visible").count(), 1, "one list at a time");
       await page.getByRole("group", { name: "List" }).getByRole("button", { name: "xgboost" }).click();
       visitor.check(await page.getByRole("listbox", { name: "Order of xgboost" }).isVisible(), "the other one");
+      await page.waitForURL((url) => url.hash.includes("list=2"));
+      await page.reload();
+      await lists(page, 3);
+      visitor.check(await page.getByRole("listbox", { name: "Order of xgboost" }).isVisible(), "after a reload, too");
       await page.locator("[role=option]:visible").nth(2).click();
       await page.getByRole("complementary", { name: "Why" }).getByText("Number 3 of").waitFor();
     }
@@ -478,16 +512,26 @@ async function narrow(visitor) {
   }
 }
 
-/** Pictures for the documentation, where a folder for them is named. */
-async function pictures(visitor) {
-  const folder = process.env.RANKWRIGHT_SCREENSHOT;
-  if (!folder) return;
-  const page = await visitor.open("#/try", { size: { ...WIDE, height: 860 } });
+/** Pictures for the documentation. */
+async function pictures(visitor, folder) {
+  const take = async (name, page, height) => {
+    await page.evaluate(() => document.activeElement.blur());
+    await page.mouse.move(0, 0);
+    await page.setViewportSize({ ...WIDE, height });
+    writeFileSync(join(folder, `${name}.png`), smaller(await page.screenshot()));
+    await visitor.close(page);
+  };
+  const page = await visitor.open("#/try");
   await lists(page, 3);
   await page.locator("[role=listbox]").nth(1).locator("[role=option]").nth(1).click();
-  await page.evaluate(() => document.activeElement.blur());
-  await page.mouse.move(0, 0);
   await page.locator(".age").first().waitFor();
-  writeFileSync(join(folder, "try.png"), smaller(await page.screenshot()));
-  await visitor.close(page);
+  await take("try", page, 860);
+
+  const features = await visitor.open("#/features?model=lightgbm");
+  await features.locator(".spread").first().waitFor();
+  await take("features", features, 860);
+
+  const evaluation = await visitor.open("#/evaluation");
+  await evaluation.locator("#metrics").waitFor();
+  await take("evaluation", evaluation, 860);
 }

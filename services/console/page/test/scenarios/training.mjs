@@ -19,6 +19,16 @@ export async function run(visitor, file) {
   visitor.matches((await visitor.texts(page, ".spread thead"))[0], /now/, "values of now are shown all the same");
   await visitor.accessible(page, "features before the training");
 
+  const views = page.locator("nav a");
+  visitor.equal(await views.count(), 8, "all views");
+  for (const view of await views.all()) {
+    await view.click();
+    await page.locator("main h1").waitFor();
+    await page.locator("main :is(section, table, form, .note)").first().waitFor();
+    visitor.equal(await page.locator("[role=alert]").allInnerTexts(), [], "nothing fails");
+    await visitor.accessible(page, `${await page.locator("main h1").innerText()} before the training`);
+  }
+
   await page.getByRole("link", { name: "Overview" }).click();
   const card = page.locator(".card").filter({ hasText: "lightgbm" });
   visitor.matches(await card.innerText(), /Not trained yet/);
@@ -53,6 +63,20 @@ async function compared(visitor, first, second) {
   visitor.equal(orders, [`lightgbm@${first}`, `lightgbm@${second}`, "the order as visitors saw it", "a random order"], "the versions are compared");
   visitor.equal((await page.locator("section:has(#history) tbody th").allInnerTexts()).slice(0, 2), [second, first], "the history has them, the newest first");
   await visitor.accessible(page, "a comparison of versions");
+  await page.getByRole("group", { name: "Order" }).getByRole("button", { name: `lightgbm@${first}` }).click();
+  await page.locator("section:has(#worst)").getByRole("link", { name: "Try it" }).first().click();
+  await page.locator(".reasons").waitFor();
+  visitor.equal(
+    await page.locator(".note.odd").innerText(),
+    `Ordered by version ${second}, which answers now. The evaluation took version ${first}, which may have ordered this list in another way.`,
+    "a worst list of an old version is ordered by the one that answers",
+  );
+  await visitor.accessible(page, "a worst list of an old version");
+  await page.goBack();
+  await page.getByRole("group", { name: "Order" }).getByRole("button", { name: `lightgbm@${second}` }).click();
+  await page.locator("section:has(#worst)").getByRole("link", { name: "Try it" }).first().click();
+  await page.locator(".reasons").waitFor();
+  visitor.equal(await page.locator(".note.odd").count(), 0, "one of the version that answers is as the evaluation had it");
   await visitor.close(page);
 }
 

@@ -22,7 +22,7 @@ use rankwright_trace::Tracer;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU8;
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// What one read of the state store may take, unless the builder is told otherwise.
 const STORE_TIMEOUT: Duration = Duration::from_secs(1);
@@ -179,7 +179,8 @@ impl Builder {
 fn page(config: &Config, front: Front) -> Page {
     let settings = config.api.page.clone();
     let rankers = config.models.iter().filter(|(_, model)| !model.recommends()).map(|(name, _)| name.as_str());
-    let sample = Sample::new(settings.sample, rankers);
+    let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let sample = Sample::new(settings.sample, rankers, started.as_millis() as u64);
     Page { settings, sample, front, versions: Mutex::default(), evaluations: Evaluations::default() }
 }
 

@@ -59,7 +59,7 @@ fn about() -> Response {
     json(serde_json::to_vec(&about).unwrap_or_default())
 }
 
-async fn of(files: &Router, mut request: Request) -> Response {
+pub(super) async fn of(files: &Router, mut request: Request) -> Response {
     // what this router found in the path would count as found by the other one, too
     request.extensions_mut().clear();
     match files.clone().oneshot(request).await {
@@ -69,7 +69,7 @@ async fn of(files: &Router, mut request: Request) -> Response {
 }
 
 /// Whether a client names HTML among what it accepts, before JSON.
-fn wants_page(headers: &HeaderMap) -> bool {
+pub(super) fn wants_page(headers: &HeaderMap) -> bool {
     let accepted = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
     let ranges: Vec<(&str, f32)> = accepted.flat_map(|value| value.split(',')).map(range).collect();
     let of = |kind: &str| ranges.iter().enumerate().find(|(_, (name, _))| name.eq_ignore_ascii_case(kind));

@@ -69,8 +69,11 @@ async fn forget(app: App, query: Asked<Whose>, scope: Scope) -> Result<Response,
     app.pool().run(work).await?
 }
 
+/// What a program says that forgets nothing.
+pub(super) const ELSEWHERE: &str = "this process does not forget; run: rankwright forget --config CONFIG";
+
 fn elsewhere() -> Failure {
-    Failure::new(Code::NotAvailable, "this process does not forget; run: rankwright forget --config CONFIG")
+    Failure::new(Code::NotAvailable, ELSEWHERE)
 }
 
 impl From<ForgetError> for Failure {

@@ -2,12 +2,12 @@
 
 use crate::app::App;
 use crate::http::failure::{Code, Failure};
-use crate::http::json;
 use crate::http::openapi::{Operation, Schemas};
 use crate::http::peer::off;
+use crate::http::{forget, json};
 use axum::extract::State;
 use axum::response::Response;
-use rankwright_config::api::PageItem;
+use rankwright_config::api::{self, PageItem};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -27,6 +27,8 @@ struct Page<'a> {
     show_ids: bool,
     /// Whether ids, stored values and changes need the bearer token; if not, they are for clients on the same machine.
     token_needed: bool,
+    /// Why this process does not forget items and visitors, where it does not.
+    forget_unavailable: Option<String>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -38,23 +40,34 @@ struct Item<'a> {
 }
 
 pub(super) async fn get(State(app): State<App>) -> Result<Response, Failure> {
-    let (settings, sample) = app.page().map(|page| (&page.settings, page.sample.requests())).ok_or_else(off)?;
+    let page = app.page().ok_or_else(off)?;
+    let forget_unavailable = match &page.front.forget {
+        Some(forget) => forget.unavailable(),
+        None => Some(forget::ELSEWHERE.to_owned()),
+    };
+    Ok(json(told(&page.settings, app.token().is_some(), forget_unavailable)))
+}
+
+/// The answer for these settings.
+pub(super) fn told(settings: &api::Page, token_needed: bool, forget_unavailable: Option<String>) -> Vec<u8> {
     let page = Page {
         title: "rankwright",
         version: env!("CARGO_PKG_VERSION"),
         item: settings.item.as_ref().map(Item::of),
         image_origins: &settings.image_origins,
-        sample,
+        sample: settings.sample,
         show_ids: settings.show_ids,
-        token_needed: app.token().is_some(),
+        token_needed,
+        forget_unavailable,
     };
-    serde_json::to_vec(&page).map(json).map_err(|error| Failure::internal(error.to_string()))
+    // a struct of texts, numbers and flags always serialises
+    serde_json::to_vec(&page).unwrap_or_default()
 }
 
 pub(super) fn described(schemas: &mut Schemas<'_>) -> Operation {
     Operation::new("page", "page", "How the page for browsers is set up")
         .answers("The settings", schemas.answered::<Page<'_>>())
-        .fails(&[Code::NotFound, Code::Internal])
+        .fails(&[Code::NotFound])
 }
 
 impl<'a> Item<'a> {

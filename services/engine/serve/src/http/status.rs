@@ -1,11 +1,12 @@
 //! `GET /status`: everything an operator asks first.
 
 use crate::app::{App, Phase};
-use crate::http::json;
 use crate::http::openapi::{Operation, Schemas};
+use crate::http::{json, peer};
 use crate::inference::Told;
 use crate::models::{Current, Refused, Registry, Slot, Version};
-use axum::extract::State;
+use crate::plugin;
+use axum::extract::{Request, State};
 use axum::response::Response;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -103,7 +104,9 @@ struct Cache {
     misses: u64,
 }
 
-pub(super) async fn get(State(app): State<App>) -> Response {
+pub(super) async fn get(State(app): State<App>, request: Request) -> Response {
+    let sees_ids = peer::check(&app, &request.into_parts().0).is_ok();
+    let told = |part: &dyn plugin::Status| if sees_ids { part.status() } else { part.without_ids() };
     let status = Status {
         version: env!("CARGO_PKG_VERSION"),
         phase: app.phase(),
@@ -112,7 +115,7 @@ pub(super) async fn get(State(app): State<App>) -> Response {
         models: app.models().all().map(|slot| (slot.name(), Model::of(slot))).collect(),
         inference: app.inference().told(),
         store: store(&app).await,
-        parts: app.status().iter().map(|(name, part)| (name.as_str(), part.status())).collect(),
+        parts: app.status().iter().map(|(name, part)| (name.as_str(), told(&**part))).collect(),
     };
     // its keys are strings, and its numbers finite
     json(serde_json::to_vec(&status).unwrap_or_default())

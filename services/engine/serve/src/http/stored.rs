@@ -1,4 +1,4 @@
-//! `GET /items/{id}`, `GET /users/{id}`: what the state holds of one; `GET /items?ids=`: what the page calls several.
+//! `GET /items/{id}`, `GET /users/{id}`: what the state holds of one; `GET /items?id=`: what the page calls several.
 
 use crate::app::App;
 use crate::breaker::Unavailable;
@@ -51,12 +51,10 @@ pub(super) struct Whose {
     pub(super) tenant: Option<Tenant>,
 }
 
-/// Items, and whose they are.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Wanted {
-    ids: String,
-    tenant: Option<Tenant>,
+/// Items, and whose they are. A parameter each, because an id may have any letter.
+struct Wanted {
+    ids: Vec<String>,
+    tenant: Tenant,
 }
 
 /// What the page calls items, by their ids. Items of which nothing is known are left out.
@@ -127,33 +125,49 @@ async fn entity(app: &App, id: &str, query: Asked<Whose>, scope: Scope) -> Resul
     written(&StoredEntity { id, values, bytes })
 }
 
-pub(super) async fn items(_: Allowed, State(app): State<App>, query: Asked<Wanted>) -> Result<Response, Failure> {
-    let Wanted { ids, tenant } = asked(query)?;
-    let (ids, tenant) = (ids.split(',').filter(|id| !id.is_empty()), tenant.unwrap_or_default());
-    let ids: Vec<&str> = ids.collect();
-    if ids.len() > MOST_ITEMS {
-        return Err(Failure::invalid(
-            format!("{} ids are too many: at most {MOST_ITEMS} are accepted", ids.len()),
-            "ids",
-        ));
-    }
+pub(super) async fn items(
+    _: Allowed,
+    State(app): State<App>,
+    query: Asked<Vec<(String, String)>>,
+) -> Result<Response, Failure> {
+    let Wanted { ids, tenant } = wanted(asked(query)?)?;
     let page = app.page().ok_or_else(off)?;
     let item = page.settings.shown().cloned().unwrap_or_default();
     let slots = [item.title, item.price, item.image].map(|field| slot_of(field.as_deref(), &page.front.stored));
-    let keys: Vec<Key> = ids.iter().map(|id| Key::new(&tenant, Scope::Item((*id).into()))).collect();
-    let found = if keys.is_empty() { Vec::new() } else { app.state().read(&keys).await? };
-    let named =
-        ids.into_iter().zip(&found).filter_map(|(id, entity)| Some((id, NamedItem::of(entity.as_ref()?, slots))));
+    let keys: Vec<Key> = ids.iter().map(|id| Key::new(&tenant, Scope::Item(id.as_str().into()))).collect();
+    let found = app.state().read(&keys).await?;
+    let named = ids.iter().zip(&found);
+    let named = named.filter_map(|(id, entity)| Some((id.as_str(), NamedItem::of(entity.as_ref()?, slots))));
     written(&NamedItems { items: named.collect() })
 }
 
 pub(super) fn items_described(schemas: &mut Schemas<'_>) -> Operation {
-    let ids = format!("At most {MOST_ITEMS} ids, with commas between them");
+    let ids = value!({"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": MOST_ITEMS});
     with_tenant(Operation::new("items", "page", "Titles, prices and pictures of items, as `api.page.item` names them"))
-        .required_query("ids", &ids, value!({"type": "string"}))
+        .required_query("id", "An item's id; the parameter may be there several times", ids)
         .for_the_page()
         .answers("Those of which something is stored", schemas.answered::<NamedItems<'_>>())
         .fails(&[Code::Internal])
+}
+
+/// Items by the parameters of a query.
+fn wanted(parameters: Vec<(String, String)>) -> Result<Wanted, Failure> {
+    let (mut ids, mut tenant) = (Vec::new(), None);
+    for (name, value) in parameters {
+        match name.as_str() {
+            "id" => ids.push(value),
+            "tenant" if tenant.is_some() => return Err(Failure::invalid("duplicate field `tenant`", "")),
+            "tenant" => tenant = Some(Tenant::from(value)),
+            _ => return Err(Failure::invalid(format!("unknown field `{name}`, expected `id` or `tenant`"), "")),
+        }
+    }
+    match ids.len() {
+        0 => Err(Failure::invalid("missing field `id`", "")),
+        many if many > MOST_ITEMS => {
+            Err(Failure::invalid(format!("{many} ids are too many: at most {MOST_ITEMS} are accepted"), "id"))
+        }
+        _ => Ok(Wanted { ids, tenant: tenant.unwrap_or_default() }),
+    }
 }
 
 pub(super) fn asked<T>(query: Asked<T>) -> Result<T, Failure> {

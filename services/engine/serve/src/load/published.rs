@@ -9,14 +9,14 @@ use crate::models::{Loaded, Refused, Served, Version};
 use crate::ranker::{FeatureColumns, Ranker};
 use rankwright_config as config;
 use rankwright_event::json::decode_batch;
-use rankwright_event::{Event, Ranking};
+use rankwright_event::{Event, Ranking, Timestamp};
 use rankwright_feature::{Encoded, Encoders, NoEncoders, Plan, Purpose, Texts};
 use rankwright_model::{
     Alone, Column, Contributions, Fleet, Model, NoContributions, Recommender, Serves, Shuffle, StoreError, Turn,
     VersionId, VersionStore,
 };
 use rankwright_state::{BoxFuture, Fetched, Key, Store};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
@@ -328,6 +328,10 @@ impl Ranker for Trained {
 
     fn rows(&self, ranking: &Ranking, fetched: &Fetched, encoded: &Encoded) -> Vec<f32> {
         self.plan.rows_with(ranking, fetched, encoded, Purpose::Serving)
+    }
+
+    fn newest(&self, ranking: &Ranking, fetched: &Fetched) -> Vec<BTreeMap<&str, Timestamp>> {
+        self.plan.newest(ranking, fetched)
     }
 
     fn fallback(&self) -> Option<&str> {

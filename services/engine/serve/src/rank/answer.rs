@@ -2,9 +2,10 @@
 
 use super::Explain;
 use crate::ranker::FeatureColumns;
-use rankwright_event::Ranking;
+use rankwright_event::{Ranking, Timestamp};
 use rankwright_model::Contributions;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 /// What an answer says.
@@ -28,6 +29,8 @@ pub(super) struct Explained<'a> {
     /// Whether the request asks what features bring.
     asks: bool,
     brought: Option<&'a Contributions>,
+    /// When the newest of what each feature read of an item was stored.
+    newest: &'a [BTreeMap<&'a str, Timestamp>],
 }
 
 /// Bytes of an item beside its id, about.
@@ -48,7 +51,12 @@ impl<'a> Explained<'a> {
         brought: Option<&'a Contributions>,
     ) -> Option<Self> {
         let (asks, width) = (explain == Explain::Contributions, features.last().map_or(0, |last| last.columns.end));
-        (explain != Explain::Nothing).then_some(Self { features, width, rows, asks, brought })
+        (explain != Explain::Nothing).then_some(Self { features, width, rows, asks, brought, newest: &[] })
+    }
+
+    /// With when the newest of what each feature read was stored.
+    pub(super) fn with_newest(self, newest: &'a [BTreeMap<&'a str, Timestamp>]) -> Self {
+        Self { newest, ..self }
     }
 
     /// Where no value could be read.
@@ -110,7 +118,7 @@ impl Answer<'_> {
             write_features(text, explained.features, explained.row(item));
             text.push(b']');
             if let Some(brought) = explained.brought(item) {
-                write_contributions(text, explained.features, &brought, self.scores[item]);
+                write_contributions(text, explained, item, &brought, self.scores[item]);
             }
         }
         text.push(b'}');
@@ -118,13 +126,18 @@ impl Answer<'_> {
 }
 
 /// The bias is the rest, so that all of them are the score: it holds the rounding of scores in single precision.
-fn write_contributions(text: &mut Vec<u8>, features: &[FeatureColumns], brought: &[f64], score: f64) {
+fn write_contributions(text: &mut Vec<u8>, explained: &Explained<'_>, item: usize, brought: &[f64], score: f64) {
+    let newest = explained.newest.get(item);
     text.extend_from_slice(b",\"contributions\":[");
-    for (place, (feature, value)) in features.iter().zip(brought).enumerate() {
+    for (place, (feature, value)) in explained.features.iter().zip(brought).enumerate() {
         text.extend_from_slice(if place > 0 { b",{\"name\":" } else { b"{\"name\":" });
         json(text, feature.name.as_str());
         text.extend_from_slice(b",\"value\":");
         json(text, value);
+        if let Some(time) = newest.and_then(|newest| newest.get(feature.name.as_str())) {
+            text.extend_from_slice(b",\"time\":");
+            json(text, &time.millis());
+        }
         text.push(b'}');
     }
     text.extend_from_slice(b"],\"bias\":");

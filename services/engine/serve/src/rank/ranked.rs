@@ -58,6 +58,9 @@ enum ColumnValues {
 struct Contribution {
     name: String,
     value: f64,
+    /// When the newest stored value came that the feature read, in milliseconds since 1970; absent where it read none.
+    #[schemars(skip_serializing_if = "Option::is_none")]
+    time: Option<i64>,
 }
 
 #[cfg(test)]
@@ -66,8 +69,10 @@ mod tests {
     use crate::rank::Explain;
     use crate::rank::answer::{Answer, Explained};
     use crate::ranker::FeatureColumns;
+    use rankwright_event::Timestamp;
     use rankwright_event::json::decode_ranking_request;
     use rankwright_model::Contributions;
+    use std::collections::BTreeMap;
     use std::time::Instant;
 
     #[test]
@@ -84,13 +89,16 @@ mod tests {
             (Explain::Contributions, Some("not trained")),
         ] {
             let brought = Some(&brought).filter(|_| explain == Explain::Contributions && fallback.is_none());
-            let explained = Explained::new(&features, &rows, explain, brought);
+            let newest = vec![BTreeMap::from([("ctr", Timestamp::from_millis(7))]); 2];
+            let explained = Explained::new(&features, &rows, explain, brought).map(|known| known.with_newest(&newest));
             let answer = Answer { ranking: &ranking, scores: &[2.0, 1.0], order: &[0, 1], explained, fallback };
             let read: Ranked = serde_json::from_slice(&answer.write(Instant::now())).expect("it is as described");
             let scored = &read.items[0];
             assert_eq!(read.items.len(), 2);
             assert_eq!(scored.features.is_some(), explain != Explain::Nothing);
             assert_eq!((scored.contributions.is_some(), scored.bias.is_some()), (brought.is_some(), brought.is_some()));
+            let times = scored.contributions.as_ref().map(|all| all.iter().map(|one| one.time).collect::<Vec<_>>());
+            assert_eq!(times, brought.map(|_| vec![None, Some(7)]));
             assert_eq!(read.fallback.as_deref(), fallback);
             assert_eq!(read.unexplained.is_some(), explain == Explain::Contributions && brought.is_none());
         }

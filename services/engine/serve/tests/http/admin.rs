@@ -4,7 +4,7 @@ use crate::service::{CONFIG, Service, ranking};
 use axum::body::Body;
 use axum::http::Request;
 use rankwright_config::Config;
-use rankwright_serve::App;
+use rankwright_serve::{App, Peer};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -110,4 +110,33 @@ async fn a_status_provider_has_its_entry() {
     }
     let service = Service::start_with(CONFIG, |builder| builder.status("ingest", Arc::new(Lag))).await;
     assert_eq!(service.get("/status").await.json()["ingest"], json!({"lag": 3}));
+}
+
+#[tokio::test]
+async fn ids_in_the_status_are_for_those_who_may_see_what_is_stored() {
+    struct Named;
+    impl rankwright_serve::Status for Named {
+        fn status(&self) -> serde_json::Value {
+            json!("list-7")
+        }
+        fn without_ids(&self) -> serde_json::Value {
+            json!("hidden")
+        }
+    }
+    let of = async |api: &str| {
+        let config = format!("{CONFIG}\napi: {{{api}}}");
+        Service::start_with(&config, |builder| builder.status("unknown", Arc::new(Named))).await
+    };
+    let told = async |service: &Service, peer: [u8; 4], authorization: &str| {
+        let mut request = Request::get("/status").header("authorization", authorization).body(Body::empty()).unwrap();
+        request.extensions_mut().insert(Peer(peer.into()));
+        service.ask(request).await.json()["unknown"].clone()
+    };
+    let (here, elsewhere) = ([127, 0, 0, 1], [10, 0, 0, 7]);
+    let service = of("").await;
+    assert_eq!(told(&service, here, "").await, "list-7");
+    assert_eq!(told(&service, elsewhere, "").await, "hidden");
+    let service = of("token: s3cret").await;
+    assert_eq!(told(&service, here, "").await, "hidden");
+    assert_eq!(told(&service, elsewhere, "Bearer s3cret").await, "list-7");
 }

@@ -26,3 +26,4 @@ mod stored;
 mod texts;
 mod traced;
 mod versions;
+mod waiting;

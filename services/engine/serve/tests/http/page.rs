@@ -29,11 +29,19 @@ async fn accepting(service: &Service, path: &str, accept: &str) -> Answer {
     service.ask(request).await
 }
 
-/// What is kept, by number and model.
+/// What is kept, by number and model; the oldest is number 1 here.
 async fn kept(service: &Service) -> Vec<String> {
     let json = service.get("/requests").await.json();
-    let entry = |entry: &Value| format!("{} {}", entry["number"], entry["model"].as_str().unwrap());
-    json["requests"].as_array().unwrap_or_else(|| panic!("{json}")).iter().map(entry).collect()
+    let requests = json["requests"].as_array().unwrap_or_else(|| panic!("{json}"));
+    let number = |entry: &Value| entry["number"].as_u64().unwrap();
+    let first = requests.iter().map(number).min().unwrap_or_default();
+    let entry = |entry: &Value| format!("{} {}", number(entry) - first + 1, entry["model"].as_str().unwrap());
+    requests.iter().map(entry).collect()
+}
+
+/// The number of the newest request.
+async fn newest(service: &Service) -> u64 {
+    service.get("/requests").await.json()["requests"][0]["number"].as_u64().unwrap()
 }
 
 #[tokio::test]
@@ -65,6 +73,7 @@ async fn the_page_is_told_how_it_is_set_up() {
     let expected = json!({
         "title": "rankwright", "version": env!("CARGO_PKG_VERSION"), "item": null, "imageOrigins": [], "sample": 100,
         "showIds": false, "tokenNeeded": false,
+        "forgetUnavailable": "this process does not forget; run: rankwright forget --config CONFIG",
     });
     assert_eq!(plain, expected);
     let settings = "sample: 7, showIds: true, item: {title: name}, imageOrigins: 'https://cdn.example'";
@@ -87,7 +96,8 @@ async fn rank_requests_are_kept_with_their_answers_and_without_their_visitors() 
     let json = service.get("/requests").await.json();
     let (new, shop) = (&json["requests"][0], &json["requests"][1]);
     assert_eq!(json["requests"].as_array().map(Vec::len), Some(2), "{json}");
-    assert_eq!((&new["number"], &new["model"], &new["items"]), (&json!(2), &json!("new"), &json!(1)));
+    assert_eq!(new["number"].as_u64(), shop["number"].as_u64().map(|number| number + 1));
+    assert_eq!((&new["model"], &new["items"]), (&json!("new"), &json!(1)));
     assert_eq!(new["fallback"], "model new is not trained yet");
     assert_eq!((&shop["fallback"], shop["took"].is_u64()), (&json!(null), true));
     assert!(shop["time"].as_u64().is_some_and(|time| time > 1_700_000_000_000), "{shop}");
@@ -96,6 +106,18 @@ async fn rank_requests_are_kept_with_their_answers_and_without_their_visitors() 
         let shown = if ["user", "session"].contains(&key.as_str()) { &Value::Null } else { value };
         assert_eq!(&shop["request"][key], shown, "{key}");
     }
+}
+
+#[tokio::test]
+async fn a_service_that_starts_again_gives_no_request_the_number_that_another_one_had() {
+    let before = service("", "").await;
+    before.post("/rank/shop", ranking(&["a"])).await;
+    tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+    let after = service("", "").await;
+    after.post("/rank/shop", ranking(&["b"])).await;
+    let (old, new) = (newest(&before).await, newest(&after).await);
+    assert!(old < new && new < 1 << 53, "{old} {new}: a browser knows them exactly");
+    after.post(&format!("/requests/{old}/rank/shop"), "").await.error(404, "not_found", None);
 }
 
 #[tokio::test]
@@ -124,20 +146,22 @@ async fn a_kept_request_is_ranked_again_by_any_model_and_counts_as_none() {
     let service = service("", "").await;
     service.price(&[("a", 1.0), ("b", 2.0)]).await;
     service.post("/rank/plain", ranking(&["a", "b"])).await;
-    let again = service.post("/requests/1/rank/shop?explain=true", "").await;
-    assert_eq!(again.items(), ["b", "a"]);
-    assert_eq!(again.json()["items"][0]["features"][0], json!({"name": "price", "value": 2.0}));
-    assert_eq!(service.post("/requests/1/rank/new", "").await.json()["fallback"], "model new is not trained yet");
+    let number = newest(&service).await;
+    let again = async |model: &str| service.post(&format!("/requests/{number}/rank/{model}"), "").await;
+    let shop = again("shop?explain=true").await;
+    assert_eq!(shop.items(), ["b", "a"]);
+    assert_eq!(shop.json()["items"][0]["features"][0], json!({"name": "price", "value": 2.0}));
+    assert_eq!(again("new").await.json()["fallback"], "model new is not trained yet");
     assert_eq!(kept(&service).await, ["1 plain"]);
     let metrics = service.get("/metrics").await.text().to_owned();
     assert!(metrics.contains("service_rank_requests_total{model=\"shop\"} 0"), "{metrics}");
     assert!(metrics.contains("service_rank_requests_total{model=\"plain\"} 1"), "{metrics}");
     assert!(metrics.contains("service_rank_fallbacks_total{model=\"new\",reason=\"untrained\"} 0"), "{metrics}");
-    service.post("/requests/2/rank/shop", "").await.error(404, "not_found", None);
+    service.post(&format!("/requests/{}/rank/shop", number + 1), "").await.error(404, "not_found", None);
     service.post("/requests/x/rank/shop", "").await.error(400, "invalid_request", None);
-    service.post("/requests/1/rank/shp", "").await.error(404, "unknown_model", None);
-    service.post("/requests/1/rank/similar", "").await.error(404, "wrong_model_type", None);
-    service.post("/requests/1/rank/shop?explain=1", "").await.error(400, "invalid_request", Some("explain"));
+    again("shp").await.error(404, "unknown_model", None);
+    again("similar").await.error(404, "wrong_model_type", None);
+    again("shop?explain=1").await.error(400, "invalid_request", Some("explain"));
 }
 
 #[tokio::test]
@@ -221,7 +245,7 @@ async fn pages_of_allowed_origins_need_a_token_for_what_is_the_pages_own() {
     let calls = [
         ("GET", "/requests"),
         ("GET", "/users/u"),
-        ("GET", "/items?ids=a"),
+        ("GET", "/items?id=a"),
         ("GET", "/configuration"),
         ("GET", "/models"),
         ("POST", "/models/shop/rollback"),
@@ -249,10 +273,60 @@ async fn with_a_token_only_those_who_have_it_may_see_requests_and_rank_them_agai
         request = request.extension(Peer([10, 0, 0, 7].into()));
         request.body(Body::empty()).unwrap()
     };
-    for (method, path) in [("GET", "/requests"), ("POST", "/requests/1/rank/shop")] {
+    let again = format!("/requests/{}/rank/shop", {
+        let answer = service.ask(ask("GET", "/requests", "Bearer secret")).await.json();
+        answer["requests"][0]["number"].as_u64().unwrap()
+    });
+    for (method, path) in [("GET", "/requests"), ("POST", &again)] {
         service.ask(ask(method, path, "Bearer other")).await.error(401, "unauthorized", None);
         assert_eq!(service.ask(ask(method, path, "Bearer secret")).await.status, 200, "{path}");
     }
+}
+
+/// Calls that are described with an answer of this code, each with its method.
+async fn refusing(service: &Service, code: &str) -> Vec<(String, String)> {
+    let described = service.get("/openapi.json").await.json();
+    let refuses = |operation: &Value| {
+        let answers = operation["responses"].as_object().unwrap().values();
+        answers.filter_map(|answer| answer["description"].as_str()).any(|text| text.contains(&format!("`{code}`")))
+    };
+    let mut calls = Vec::new();
+    for (path, methods) in described["paths"].as_object().unwrap() {
+        let filled = path.replace("{number}", "1").replace("{id}", "u").replace("{name}", "shop");
+        let filled = filled.replace("{model}", "shop");
+        assert!(!filled.contains('{'), "{path}");
+        let filled = if path == "/items" { format!("{filled}?id=a") } else { filled };
+        let methods = methods.as_object().unwrap().iter().filter(|(_, operation)| refuses(operation));
+        calls.extend(methods.map(|(method, _)| (method.to_uppercase(), filled.clone())));
+    }
+    calls
+}
+
+#[tokio::test]
+async fn each_call_that_needs_the_token_is_refused_without_it_and_the_pages_own_from_other_machines() {
+    let ask = |method: &str, path: &str| {
+        let request = Request::builder().method(method).uri(path).extension(Peer([10, 0, 0, 7].into()));
+        request.body(Body::empty()).unwrap()
+    };
+    let (guarded, open) = (service("", "token: secret").await, service("", "").await);
+    let calls = refusing(&guarded, "unauthorized").await;
+    for (method, path) in &calls {
+        guarded.ask(ask(method, path)).await.error(401, "unauthorized", None);
+    }
+    let own = refusing(&open, "not_local").await;
+    for (method, path) in &own {
+        open.ask(ask(method, path)).await.error(403, "not_local", None);
+    }
+    let (calls, own): (Vec<_>, Vec<_>) = (calls.iter().map(line).collect(), own.iter().map(line).collect());
+    for change in ["POST /models/shop/promote", "POST /models/shop/rollback", "DELETE /items/u", "DELETE /users/u"] {
+        assert!(own.iter().any(|call| call == change), "{change} in {own:?}");
+    }
+    let others: Vec<_> = calls.iter().filter(|call| !own.contains(call)).collect();
+    assert_eq!(others, ["PUT /log-level", "POST /train/shop"]);
+}
+
+fn line((method, path): &(String, String)) -> String {
+    format!("{method} {path}")
 }
 
 #[tokio::test]

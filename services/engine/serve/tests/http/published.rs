@@ -169,7 +169,7 @@ async fn contributions_tell_what_each_feature_brings_and_add_up_to_the_score() {
     // the average is 0.5 + 3/4
     let expected = serde_json::json!([
         {"item": "a", "score": 1.5, "features": [{"name": "price", "value": 20.0}],
-         "contributions": [{"name": "price", "value": 0.25}], "bias": 1.25},
+         "contributions": [{"name": "price", "value": 0.25, "time": 1}], "bias": 1.25},
         {"item": "b", "score": 0.5, "features": [{"name": "price", "value": null}],
          "contributions": [{"name": "price", "value": -0.75}], "bias": 1.25},
     ]);

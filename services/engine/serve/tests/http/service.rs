@@ -1,5 +1,6 @@
 //! A service for tests: its configuration, its stubs, and how to ask it.
 
+use axum::Router;
 use axum::body::{Body, Bytes, to_bytes};
 use axum::http::{HeaderMap, Method, Request, StatusCode};
 use parking_lot::Mutex;
@@ -139,13 +140,16 @@ impl Service {
     /// From a client on the same machine, unless the request has another peer.
     pub(crate) async fn ask(&self, mut request: Request<Body>) -> Answer {
         request.extensions_mut().get_or_insert(Peer([127, 0, 0, 1].into()));
-        let response = http::router(self.app.clone()).oneshot(request).await.unwrap();
-        let (head, body) = response.into_parts();
-        Answer { status: head.status, headers: head.headers, bytes: to_bytes(body, usize::MAX).await.unwrap() }
+        Answer::of(http::router(self.app.clone()), request).await
     }
 }
 
 impl Answer {
+    pub(crate) async fn of(router: Router, request: Request<Body>) -> Self {
+        let (head, body) = router.oneshot(request).await.unwrap().into_parts();
+        Self { status: head.status, headers: head.headers, bytes: to_bytes(body, usize::MAX).await.unwrap() }
+    }
+
     pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.bytes).unwrap_or_else(|error| panic!("{error}: {:?}", self.bytes))
     }

@@ -84,23 +84,27 @@ async fn items_have_the_title_and_price_that_the_page_shows() {
     let service = service().await;
     store(&service, Scope::Item("a".into()), vec![(1, text("A"))]).await;
     store(&service, Scope::Item("b".into()), vec![(0, Cell::Field(FieldValue::Number(2.0)))]).await;
-    let json = service.get("/items?ids=a,,b,nothing").await.json();
+    store(&service, Scope::Item("c,d;e".into()), vec![(1, text("C"))]).await;
+    let json = service.get("/items?id=a&id=b&id=nothing&id=c%2Cd%3Be").await.json();
     let expected = json!({
         "a": {"title": "A", "price": null, "image": null},
         "b": {"title": null, "price": 2.0, "image": null},
+        "c,d;e": {"title": "C", "price": null, "image": null},
     });
     assert_eq!(json["items"], expected);
-    assert_eq!(service.get("/items?ids=").await.json(), json!({"items": {}}));
+    for nothing in ["/items?id=", "/items?id=a&tenant=other"] {
+        assert_eq!(service.get(nothing).await.json(), json!({"items": {}}), "{nothing}");
+    }
     service.get("/items").await.error(400, "invalid_request", None);
-    let many = "x,".repeat(1001);
-    service.get(&format!("/items?ids={many}")).await.error(400, "invalid_request", Some("ids"));
+    let many = "id=x&".repeat(1001);
+    service.get(&format!("/items?{many}")).await.error(400, "invalid_request", Some("id"));
 }
 
 #[tokio::test]
 async fn a_store_that_is_away_is_told_as_such() {
     let service = service().await;
     service.break_state(true);
-    for path in ["/items/a", "/users/u", "/items?ids=a"] {
+    for path in ["/items/a", "/users/u", "/items?id=a"] {
         assert!(service.get(path).await.error(503, "unavailable", None).contains("connection refused"), "{path}");
     }
 }
@@ -170,7 +174,9 @@ async fn a_parameter_that_is_written_wrong_is_refused() {
         assert!(told.contains("unknown field"), "{path}: {told}");
         service.get(path).await.error(400, "invalid_request", None);
     }
-    service.get("/items?ids=a&tennant=t").await.error(400, "invalid_request", None);
+    for query in ["id=a&tennant=t", "id=a&tenant=t&tenant=u", "ids=a", "tenant=t"] {
+        service.get(&format!("/items?{query}")).await.error(400, "invalid_request", None);
+    }
 }
 
 #[tokio::test]

@@ -72,7 +72,7 @@ codes! {
     UnsupportedEncoding "unsupported_encoding" UNSUPPORTED_MEDIA_TYPE,
     /// A fault of the service.
     Internal "internal" INTERNAL_SERVER_ERROR,
-    /// The program waits for a store that is away.
+    /// The program waits for a store that is away, or imports and trains first.
     Unavailable "unavailable" SERVICE_UNAVAILABLE,
     /// There is too much to do, or it takes too long: try again in a second.
     Overloaded "overloaded" SERVICE_UNAVAILABLE,

@@ -1,0 +1,34 @@
+// Imports, trainings and writers, as a service tells them that has some: run(visitor). It has one model, popular.
+import { NARROW } from "../visitor.mjs";
+
+export async function run(visitor) {
+  const status = await visitor.ask("/status");
+  const at = (seconds) => Date.now() - seconds * 1000;
+  const time = (seconds) => new Date(at(seconds)).toISOString();
+  status.work = [
+    { kind: "import", model: null, began: at(125), events: 12345 },
+    { kind: "training", model: "popular", began: at(65), events: null },
+  ];
+  status.writers = [
+    { writer: "shop/0", watermark: time(7300), ended: false, seen: time(1) },
+    { writer: "import events.jsonl", watermark: null, ended: true, seen: time(700) },
+  ];
+  for (const size of [undefined, NARROW]) {
+    const page = await visitor.open("", { size });
+    await page.route("**/status", (route) => route.fulfill({ json: status }));
+    await page.reload();
+    await page.getByText("Importing events for 2 minutes, 12,345 events so far…").waitFor();
+    const card = page.locator(".card").filter({ hasText: "popular" });
+    await card.getByText("Training for 1 minute…").waitFor();
+    visitor.check(await card.getByRole("button", { name: "Train" }).isDisabled(), "a second training has to wait");
+    const rows = await page.locator("table", { hasText: "last seen" }).locator("tbody tr").evaluateAll((rows) => rows.map((row) => [...row.cells].map((cell) => cell.textContent)));
+    visitor.equal(rows, [["shop/0", "2 hours ago", "just now"], ["import events.jsonl", "read to its end", "11 minutes ago"]], "the writers");
+    await visitor.accessible(page, "what is under way");
+    if (size) {
+      status.work = [];
+      await card.getByText(/Training for/).waitFor({ state: "detached" });
+      visitor.check(await card.getByRole("button", { name: "Train" }).isEnabled(), "when it is over, another one may begin");
+    }
+    await visitor.close(page);
+  }
+}
