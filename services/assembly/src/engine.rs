@@ -1,6 +1,6 @@
 //! The parts of the engine, opened as a configuration says.
 
-use crate::encoders::{Encoders, Wanted, leave_out_texts};
+use crate::encoders::{Encoders, Wanted, leave_out_texts, with_dictionaries};
 use crate::follow::is_stream;
 use crate::traces::Traces;
 use crate::{joins, open, remote};
@@ -119,8 +119,9 @@ pub fn open_clickthroughs(config: &Config) -> Result<Arc<dyn ClickthroughStore>>
 /// # Errors
 /// When a feature needs what is not there, such as a text model.
 pub async fn columns_of(config: &Config) -> Result<Vec<Column>> {
-    let encoders = Encoders::open(Wanted::of_features(config), 1).await?;
-    let plan = Plan::of(config, &rankwright_state::MemoryStore::default(), &encoders).await?;
+    let config = with_dictionaries(config.clone()).await?;
+    let encoders = Encoders::open(Wanted::of_features(&config), 1).await?;
+    let plan = Plan::of(&config, &rankwright_state::MemoryStore::default(), &encoders).await?;
     Ok(columns(&plan))
 }
 
@@ -198,7 +199,7 @@ impl Engine {
     }
 
     async fn assemble(config: Config, state: Arc<dyn Store>, texts: Vec<Wanted>) -> Result<Self> {
-        let service = service();
+        let (service, config) = (service(), with_dictionaries(config).await?);
         // what is stored of a text must not depend on those beside it
         let encoders = Arc::new(Encoders::open(texts, 1).await?);
         let plan = Arc::new(Plan::of(&config, &*state, &*encoders).await?);
