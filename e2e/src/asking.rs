@@ -3,7 +3,7 @@
 use crate::events::{order, ranking};
 use crate::many::launch;
 use crate::{Ended, Service, http, program, wait};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -25,8 +25,10 @@ const SHORT: Patience = Patience { read: Duration::from_secs(4), whole: Duration
 /// Where it is there, its server may stand still as the whole machine does: no answer is without the model.
 const LONG: Patience = Patience { read: Duration::from_secs(25), whole: Duration::from_secs(60) };
 
-/// Its answers come by this model.
+/// Its answers come by this model,
 const MODEL: &str = "liked";
+/// which learns from those of these features that there are.
+const FEATURES: [&str; 6] = ["clicks", "recent", "words", "grams", "weighed", "meaning"];
 
 /// Somebody who asks one server again and again.
 pub struct Asking {
@@ -53,7 +55,12 @@ impl Asking {
             line => line.to_owned(),
         });
         let config = lines.collect::<Vec<_>>().join("\n");
-        let model = "type: lambdamart, backend: {type: xgboost, iterations: 10}, weights: {click: 1}, features: [clicks, recent]";
+        let features: Vec<_> =
+            FEATURES.into_iter().filter(|name| config.contains(&format!("{{name: {name},"))).collect();
+        let model = format!(
+            "type: lambdamart, backend: {{type: xgboost, iterations: 10}}, weights: {{click: 1}}, features: [{}]",
+            features.join(", ")
+        );
         let config = format!("{}\n  {MODEL}: {{{model}}}\n", config.trim_end());
         let folder = folder.join("ranks");
         std::fs::create_dir_all(&folder).expect("the folder can be made");
@@ -133,7 +140,9 @@ fn with_timeout(line: &str, limit: Duration) -> String {
 /// Why the answer is not the model's, if it is not; it has to be one, in time. Visitors are those of [`crate::many::day`].
 fn ask(address: SocketAddr, path: &str, number: u64, patience: Patience) -> Option<String> {
     const SHOWN: [&str; 5] = ["i1", "i7", "i13", "i19", "i25"];
-    let request = ranking("asked", 500, &format!("u{}", number % 12), &SHOWN).to_string();
+    let mut request = ranking("asked", 500, &format!("u{}", number % 12), &SHOWN);
+    request["fields"] = json!([{"name": "query", "value": format!("a brand such as {}", number % 4)}]);
+    let request = request.to_string();
     let began = Instant::now();
     let answer = http::post(address, path, request.as_bytes()).expect("the server lives").ok().json();
     assert!(began.elapsed() < patience.whole, "{:?} for {answer}", began.elapsed());

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Features and stores of the services in these tests.
+/// Features and stores of the services in these tests, where they need no more than these.
 pub const FEATURES: &str = "
 core: {clickthrough: {maxSessionLength: 10s}}
 train: {type: file, path: ./parts, format: json}
@@ -26,29 +26,41 @@ models:
 /// Number of items in the catalogue of [`day`].
 pub const ITEMS: usize = 30;
 
+/// [`FEATURES`] with [`text_features`], and a model that leaves out what visitors took, for which the state keeps that.
+pub fn features() -> String {
+    with_texts(FEATURES) + "  taken: {type: trending, weights: [{interaction: click}], excludeSeen: true}\n"
+}
+
 /// A configuration over this server or cluster.
 pub fn config(redis: &Redis) -> String {
     let timeout = "{connect: 30s, command: 30s, socket: 30s}"; // the machine has other things to do
-    format!("state: {{type: redis, {}, timeout: {timeout}}}\n{FEATURES}", redis.keys())
+    format!("state: {{type: redis, {}, timeout: {timeout}}}\n{}", redis.keys(), features())
 }
 
-/// A configuration with features by BM25, whose dictionary is written to the folder, and by a model's vectors of brands.
+/// A configuration with [`text_features`] behind its other features.
 ///
 /// # Panics
-/// When the folder cannot be written to.
-pub fn with_texts(config: &str, folder: &Path) -> String {
-    let terms = folder.join("terms.json");
-    let counts = json!({"0": 7, "1": 8, "2": 8, "3": 7});
-    let dictionary = json!({"language": "en", "fields": ["brand"], "docs": 30, "avgdl": 2.0, "termfreq": counts});
-    std::fs::write(&terms, dictionary.to_string()).expect("can be written");
-    let field = "type: field_match, rankingField: ranking.query, itemField: item.brand";
-    let bm25 = format!("{{type: bm25, language: en, termFreq: {}}}", terms.display());
-    let bi_encoder = "{type: bi-encoder, model: test/minilm-int8, dim: 384}";
-    let features = format!(
-        "\n  - {{name: weighed, {field}, method: {bm25}}}\n  - {{name: meaning, {field}, method: {bi_encoder}}}\nmodels:"
-    );
+/// Where its models do not follow its features.
+pub fn with_texts(config: &str) -> String {
     assert!(config.contains("\nmodels:"), "{config}");
-    config.replace("\nmodels:", &features)
+    config.replace("\nmodels:", &format!("\n{}models:", text_features()))
+}
+
+/// Features of the query and an item's brand: by BM25 and, where tests have models, by vectors.
+///
+/// # Panics
+/// Where there is no working folder.
+pub fn text_features() -> String {
+    let dictionary = std::path::absolute("src/many/terms.json").expect("there is a working folder");
+    let feature = |name: &str, method: &str| {
+        let fields = "rankingField: ranking.query, itemField: item.brand";
+        format!("  - {{name: {name}, type: field_match, {fields}, method: {{{method}}}}}\n")
+    };
+    let weighed = feature("weighed", &format!("type: bm25, language: en, termFreq: {}", dictionary.display()));
+    match program::models() {
+        Some(_) => weighed + &feature("meaning", "type: bi-encoder, model: test/minilm-int8, dim: 384"),
+        None => weighed,
+    }
 }
 
 /// Starts a program of a service in a folder of its own.

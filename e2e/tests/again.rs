@@ -100,7 +100,7 @@ fn an_import_into_redis_that_was_killed_is_brought_to_its_end_by_the_next_one_at
     let (Some(redis), Some(_)) = (Redis::for_tests(), models_for_tests()) else { return };
     let folder = tempfile::tempdir().expect("there is room for temporary files");
     let events = day_of_changes(&mut Random::seeded(), 20_000);
-    let config = many::with_texts(&many::config(&redis), folder.path());
+    let config = many::config(&redis);
     let expected = Outcome::undisturbed(&redis, &config, &events, folder.path());
     let (service, home) = (redis.own_service("killed-import"), folder.path().join("home"));
     many::import(&config, &service, &events[..ITEMS], &home); // the next one shares the state with others

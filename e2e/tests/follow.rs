@@ -1,7 +1,7 @@
 //! One process on a topic of Kafka, with a state of its own: `import` reads what is there, `serve` goes on with what comes.
 
 use rankwright_e2e::kafka::{broker, first_message, make_topic, produce, spread};
-use rankwright_e2e::many::{FEATURES, click_throughs, halves};
+use rankwright_e2e::many::{click_throughs, features, halves};
 use rankwright_e2e::program::command;
 use rankwright_e2e::random::Random;
 use rankwright_e2e::{Ended, Launch, Service, events, wait};
@@ -9,7 +9,7 @@ use std::path::Path;
 
 const PARTITIONS: usize = 3;
 fn config(source: &str) -> String {
-    format!("state: {{type: file, path: ./state}}\n{FEATURES}\n{source}\n")
+    format!("state: {{type: file, path: ./state}}\n{}\n{source}\n", features())
 }
 
 fn kafka(broker: &str, topic: &str, dead_letter: &str) -> String {

@@ -2,7 +2,7 @@
 
 use rankwright_e2e::events::{at, click, item, ranking};
 use rankwright_e2e::many::{FEATURES, launch, with_texts};
-use rankwright_e2e::program::{command, models, named};
+use rankwright_e2e::program::{command, named};
 use rankwright_e2e::proxy::{Mode, Proxy};
 use rankwright_e2e::redis::Redis;
 use rankwright_e2e::server::Server;
@@ -86,7 +86,7 @@ fn none_is_left_in_any_store(redis: &Redis) {
     let folder = tempfile::tempdir().expect("there is room for temporary files");
     let (service, parts) = (redis.own_service("forget"), folder.path().join("parts"));
     let config = config(&format!("{{type: redis, {}}}", redis.keys()), &parts);
-    let config = if models().is_some() { with_texts(&config, folder.path()) } else { config };
+    let config = with_texts(&config);
     let worker = launch("ingest-worker", &config, &service, &folder.path().join("worker"));
     let server = launch("rank-server", &config, &service, &folder.path().join("server"));
     server.feedback(&events());

@@ -3,7 +3,7 @@
 use rankwright_e2e::asking::Asking;
 use rankwright_e2e::events::{at, click, item, lines, ranking};
 use rankwright_e2e::kafka::{broker, make_topic, produce, spread};
-use rankwright_e2e::many::{FEATURES, click_throughs, config, halves, import, launch};
+use rankwright_e2e::many::{FEATURES, click_throughs, config, features, halves, import, launch};
 use rankwright_e2e::program::command;
 use rankwright_e2e::random::Random;
 use rankwright_e2e::redis::Redis;
@@ -11,7 +11,7 @@ use rankwright_e2e::{Ended, Service};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const PARTITIONS: usize = 3;
 
@@ -28,22 +28,27 @@ fn rebuild(config: &str, service: &str, folder: &Path, more: &[&str]) -> Ended {
     Ended::of(&mut importing(config, service, folder, &[&["--rebuild"], more].concat())).ok()
 }
 
-/// Starts it, and kills it so many milliseconds later at most: when, makes no difference to what may come out.
-fn killed_within(mut command: Command, most: usize, random: &mut Random) {
+/// Starts it, and kills it before a run of this length is over: when, makes no difference to what may come out. Models of texts
+/// are opened in its first half.
+fn killed_within(mut command: Command, whole: Duration, random: &mut Random) {
     let mut running = command.stderr(std::process::Stdio::null()).spawn().expect("starts");
-    std::thread::sleep(Duration::from_millis(random.below(most) as u64));
+    let half = whole / 2;
+    std::thread::sleep(half + half.mul_f64(random.below(1000) as f64 / 1000.0));
     running.kill().expect("can be killed");
     running.wait().expect("ends");
 }
 
 /// Everything that is told of some items.
 fn values(service: &Service) -> Value {
-    service.rank("all", &ranking("q", 5000, "u1", &["i1", "i2", "i3", "i4", "i5"]))["items"].clone()
+    let mut request = ranking("q", 5000, "u1", &["i1", "i2", "i3", "i4", "i5"]);
+    request["fields"] = json!([{"name": "query", "value": "a brand such as 2"}]);
+    service.rank("all", &request)["items"].clone()
 }
 
 /// The configuration with a model that shows all features.
 fn explained(config: &str) -> String {
-    let features = "features: [clicks, recent, ctr, brand_ctr]";
+    let meaning = if config.contains("name: meaning") { ", meaning" } else { "" };
+    let features = format!("features: [clicks, recent, ctr, brand_ctr, words, grams, weighed{meaning}]");
     config.replace(
         "same: {type: noop}",
         &format!("all: {{type: lambdamart, backend: {{type: xgboost}}, weights: {{click: 1}}, {features}}}"),
@@ -99,12 +104,13 @@ fn a_rebuild_that_is_killed_changes_nothing_and_one_that_is_repeated_doubles_not
     let events = [first, second].concat();
     let service = redis.own_service("killed");
     let (config, home) = (config(&redis), folder.path().join("home"));
+    let began = Instant::now();
     import(&config, &service, &events, &home);
-    let expected = redis.values(&service);
+    let (whole, expected) = (began.elapsed(), redis.values(&service));
     assert!(expected.len() > 30, "{}", expected.len());
     for _ in 0..4 {
         let rebuild = importing(&config, &service, &home, &["--rebuild", "--data", "events.jsonl"]);
-        killed_within(rebuild, 120, &mut random);
+        killed_within(rebuild, whole, &mut random);
         assert!(redis.values(&service) == expected, "see redis-cli for {service}");
     }
     for _ in 0..2 {
@@ -126,13 +132,14 @@ fn a_first_import_that_is_killed_is_seen_by_nobody_and_the_next_one_begins_anew(
     let [whole, service] = ["whole", "killed-first"].map(|name| redis.own_service(name));
     let [of_whole, home] = ["whole", "killed"].map(|name| folder.path().join(name));
     let config = config(&redis);
+    let began = Instant::now();
     import(&config, &whole, &events, &of_whole);
-    let expected = redis.values(&whole);
+    let (length, expected) = (began.elapsed(), redis.values(&whole));
     let data = ["--data", "events.jsonl"];
     std::fs::create_dir_all(&home).expect("the folder can be made");
     std::fs::write(home.join("events.jsonl"), lines(&events)).expect("can be written");
     for _ in 0..6 {
-        killed_within(importing(&config, &service, &home, &data), 150, &mut random);
+        killed_within(importing(&config, &service, &home, &data), length, &mut random);
         let found = redis.values(&service);
         assert!(found.is_empty() || found == expected, "see redis-cli for {service}");
     }
@@ -221,12 +228,14 @@ fn a_rebuild_under_a_name_is_done_once_whatever_has_come_since() {
 fn a_state_in_a_folder_is_rebuilt_from_its_events_alone() {
     let folder = tempfile::tempdir().expect("there is room for temporary files");
     let (first, second) = halves(&mut Random(7));
-    let config = explained(&format!("state: {{type: file, path: ./state}}\n{FEATURES}"));
+    let config = explained(&format!("state: {{type: file, path: ./state}}\n{}", features()));
     let home = folder.path().join("home");
     std::fs::create_dir_all(&home).expect("the folder can be made");
     std::fs::write(home.join("events.jsonl"), lines(&[first, second].concat())).expect("can be written");
     let data = ["--data", "events.jsonl"];
+    let began = Instant::now();
     Ended::of(&mut importing(&config, "default", &home, &data)).ok();
+    let whole = began.elapsed();
     let service = Service::serve(&config, &home);
     service.train("all");
     let expected = values(&service);
@@ -239,7 +248,7 @@ fn a_state_in_a_folder_is_rebuilt_from_its_events_alone() {
     service.kill();
     let mut random = Random(7);
     for _ in 0..4 {
-        killed_within(importing(&config, "default", &home, &[&data[..], &["--rebuild"]].concat()), 250, &mut random);
+        killed_within(importing(&config, "default", &home, &[&data[..], &["--rebuild"]].concat()), whole, &mut random);
         let service = Service::serve(&config, &home);
         let found = values(&service);
         assert!(found == changed || found == expected, "{found}");

@@ -2,8 +2,8 @@
 //! what they were asked.
 
 use rankwright_e2e::events::{item, ranking};
-use rankwright_e2e::many::{config, day, import, launch};
-use rankwright_e2e::program::command;
+use rankwright_e2e::many::{ITEMS, config, day, features, import, launch};
+use rankwright_e2e::program::{command, models};
 use rankwright_e2e::random::Random;
 use rankwright_e2e::redis::Redis;
 use rankwright_e2e::{Ended, Launch, Service, ports};
@@ -24,12 +24,14 @@ fn json(config: &str, service: &str, folder: &Path) -> Value {
     serde_json::from_str(&status(config, service, folder, &["--json"]).ok().stdout).expect("is JSON")
 }
 
-/// Asserts that the parts of a size come to the whole, and that features have values.
+/// Asserts that the parts of a size come to the whole, and that features and the model have values.
 fn assert_adds_up(size: &Value) {
     let number = |value: &Value| value.as_u64().unwrap_or_else(|| panic!("{value} in {size:#}"));
     let part = |name: &str| size[name].as_object().expect("an object").values().map(|room| number(&room["bytes"]));
     assert_eq!(part("features").chain(part("other")).sum::<u64>(), number(&size["bytes"]), "{size:#}");
-    for feature in ["clicks", "recent", "ctr", "brand_ctr"] {
+    let of_models = ["meaning"].into_iter().filter(|_| models().is_some());
+    let known = ["clicks", "recent", "ctr", "brand_ctr", "words", "grams", "weighed", "models.taken"];
+    for feature in known.into_iter().chain(of_models) {
         let room = &size["features"][feature];
         assert!(number(&room["values"]) > 0 && number(&room["bytes"]) > 0, "{feature}: {size:#}");
     }
@@ -196,14 +198,18 @@ fn what_cannot_be_reached_is_named_in_one_line_and_no_password_is_told() {
 fn a_folder_is_told_of_while_no_process_uses_it() {
     let folder = tempfile::tempdir().expect("there is room for temporary files");
     let home = folder.path();
-    let config = format!("state: {{type: file, path: ./state}}\n{}", rankwright_e2e::many::FEATURES);
+    let config = format!("state: {{type: file, path: ./state}}\n{}", features());
     let told = status(&config, "default", home, &[]).ok().stdout;
     assert!(told.contains("nothing is there yet"), "{told}");
     assert!(!home.join("state").exists() && !home.join("parts").exists(), "looking makes nothing");
     import(&config, "default", &day(&mut Random(7), 60), home);
     let found = json(&config, "default", home);
     assert_adds_up(&found["state"]["found"]["size"]);
-    assert_eq!(found["state"]["found"]["size"]["wholeState"], true);
+    let size = &found["state"]["found"]["size"];
+    assert_eq!(size["wholeState"], true);
+    if models().is_some() {
+        assert_eq!(size["features"]["meaning"]["values"], ITEMS, "a vector for each item: {size:#}");
+    }
 
     let running = Service::serve(&config, home);
     running.until("it has looked", || running.status()["size"]["ageSeconds"].is_u64());

@@ -235,3 +235,58 @@ fn a_model_in_a_bucket_is_fetched_once_and_kept() {
         assert!(found == Some(code) && is_told, "{prefix}, {found:?}: {stderr}");
     }
 }
+
+#[test]
+fn a_dictionary_in_a_bucket_is_fetched_once_and_kept() {
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let [terms, page] = ["terms.json", "page.json"].map(|name| folder.path().join(name));
+    let dictionary = json!({"language": "en", "fields": ["title"], "docs": 9, "avgdl": 4.0, "termfreq": {"boot": 2}});
+    std::fs::write(&terms, dictionary.to_string()).expect("can be written");
+    std::fs::write(&page, "<html>").expect("can be written");
+    let Some(bucket) = bucket_with(&[("terms/en.json", &terms), ("terms/page.json", &page)]) else { return };
+    let cache = folder.path().join("cache").display().to_string();
+    let key = |name| std::env::var(name).unwrap_or_default();
+    let keys = (key("RANKWRIGHT_TEST_S3_KEY"), key("RANKWRIGHT_TEST_S3_SECRET"));
+    let endpoint = bucket.endpoint.clone().unwrap_or_default();
+    let config = |name: &str| {
+        let method = format!("{{type: bm25, language: en, termFreq: 's3://{}/terms/{name}'}}", bucket.bucket);
+        let fields = "rankingField: ranking.query, itemField: item.title";
+        format!(
+            "state: {{type: file, path: ./state}}\n\
+             features: [{{name: weighed, type: field_match, {fields}, method: {method}}}]\n\
+             models: {{m: {{type: lambdamart, weights: {{click: 1}}, features: [weighed]}}}}\n"
+        )
+    };
+    let run = |name: &str, endpoint: &str, arguments: &[&str]| {
+        std::fs::write(folder.path().join("run.yml"), config(name)).expect("can be written");
+        let mut command = program::command(&[arguments, &["--config", "run.yml"]].concat());
+        Ended::of(command.current_dir(folder.path()).envs(in_a_pod(endpoint, &cache, &keys)))
+    };
+    let nowhere = "http://127.0.0.1:1";
+    for (name, endpoint, code, told) in [
+        ("none.json", &*endpoint, 1, "there is no file s3://"),
+        ("page.json", &endpoint, 1, "/terms/page.json is of no use"),
+        ("en.json", nowhere, 75, "http://127.0.0.1:1 cannot be reached"), // which may change
+    ] {
+        let Ended { code: found, stderr, .. } = run(name, endpoint, &["serve"]);
+        let is_told = stderr.contains("features[0].method.termFreq") && stderr.contains(told);
+        assert!(found == Some(code) && is_told, "{name}, {found:?}: {stderr}");
+    }
+    let events = [item("boots", 0, &[("title", json!("waterproof boots"))]), item("mixer", 0, &[])];
+    std::fs::write(folder.path().join("events.jsonl"), lines(&events)).expect("can be written");
+    let validated = run("en.json", &endpoint, &["validate", "--data", "events.jsonl"]).stdout;
+    assert!(validated.contains("for values of features"), "it is read: {validated}");
+    run("en.json", nowhere, &["import", "--data", "events.jsonl"]).ok(); // nothing is fetched again
+    let mut request = ranking("list", 60, "u", &["mixer", "boots"]);
+    request["fields"] = json!([{"name": "query", "value": "boots for hiking"}]);
+    std::fs::write(folder.path().join("request.json"), request.to_string()).expect("can be written");
+    run("en.json", nowhere, &["rank", "request.json", "--model", "m"]).ok();
+    let environment = in_a_pod(nowhere, &cache, &keys);
+    let config = config("en.json");
+    let launch =
+        Launch { subcommand: "serve", config: &config, data: None, folder: folder.path(), environment: &environment };
+    let answer = launch.start().rank("m", &request);
+    // ln(1 + (9 - 2 + 0.5) / (2 + 0.5)) / (1 + 1.2 * (0.25 + 0.75 * 2 / 4))
+    let weighed = feature(&answer, "boots", "weighed").as_f64().expect("it matches");
+    assert!((weighed - 0.792_168).abs() < 1e-5, "{answer}");
+}

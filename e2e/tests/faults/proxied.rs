@@ -4,7 +4,7 @@ use crate::servers::in_bucket;
 use crate::trial::Trial;
 use rankwright_e2e::asking::Asking;
 use rankwright_e2e::kafka::broker;
-use rankwright_e2e::many::{FEATURES, config, day, launch};
+use rankwright_e2e::many::{config, day, features, launch};
 use rankwright_e2e::outcome::Outcome;
 use rankwright_e2e::proxy::{Mode, Proxy};
 use rankwright_e2e::random::Random;
@@ -19,7 +19,7 @@ const BATCH: usize = 20;
 
 /// A service behind the proxy, with the time limits of every day. Rankings stay open while requests are repeated.
 fn through(proxy: &Proxy) -> String {
-    format!("state: {{type: redis, host: 127.0.0.1, port: {}}}\n{FEATURES}", proxy.port())
+    format!("state: {{type: redis, host: 127.0.0.1, port: {}}}\n{}", proxy.port(), features())
 }
 
 /// Something happens, for a while.

@@ -2,13 +2,13 @@
 //! Redis is away, and only then.
 
 use rankwright_e2e::events::{cheap_wins, ranking};
-use rankwright_e2e::many::{import, launch};
+use rankwright_e2e::many::{import, launch, text_features};
 use rankwright_e2e::program::command;
 use rankwright_e2e::proxy::{Mode, Proxy};
 use rankwright_e2e::random::Random;
 use rankwright_e2e::redis::{OwnCluster, Redis};
 use rankwright_e2e::{Ended, Service, wait};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -28,7 +28,8 @@ impl Visitors<'_> {
     fn ranked(&self) -> bool {
         let user = format!("visitor {}", self.number.fetch_add(1, Ordering::Relaxed));
         let began = Instant::now();
-        let answer = self.server.post("/rank/m", &ranking("q", 500, &user, &["i9", "i3", "i6"])).ok().json();
+        let request = with_texts(ranking("q", 500, &user, &["i9", "i3", "i6"]));
+        let answer = self.server.post("/rank/m", &request).ok().json();
         assert!(began.elapsed() < LIMIT, "{:?} for {answer}", began.elapsed());
         let order = rankwright_e2e::events::order(&answer);
         let ranked = answer["fallback"] == Value::Null;
@@ -67,20 +68,37 @@ impl Visitors<'_> {
     }
 }
 
+/// A list with a query, an item with a brand.
+fn with_texts(mut event: Value) -> Value {
+    let id = event["item"].as_str().unwrap_or_default();
+    let brand = json!({"name": "brand", "value": format!("brand {}", id.len())});
+    match event["event"].as_str() {
+        Some("ranking") => event["fields"] = json!([{"name": "query", "value": "a brand such as 2"}]),
+        Some("item") => event["fields"].as_array_mut().expect("it has a price").push(brand),
+        _ => {}
+    }
+    event
+}
+
 /// Imports, and trains a model that likes what is cheap.
 pub(crate) fn trained(config: &str, folder: &Path) {
-    import(config, SERVICE, &cheap_wins(400), folder);
+    let events: Vec<Value> = cheap_wins(400).into_iter().map(with_texts).collect();
+    import(config, SERVICE, &events, folder);
     let mut train = command(&["train", "--config", "config.yml", "--model", "m"]);
     Ended::of(train.current_dir(folder).env("RANKWRIGHT_SERVICE", SERVICE)).ok();
 }
 
-/// A service with this Redis and that model.
+/// A service with this Redis and that model, which reads texts as well.
 pub(crate) fn config(redis: &str, parts: &Path) -> String {
     let state =
         format!("state: {{type: redis, {redis}}}\ntrain: {{type: file, path: '{}', format: json}}", parts.display());
     let plain = rankwright_e2e::events::DURABLE.replace("state: {type: file, path: ./data}", &state);
-    plain.replace("[price, clicks]", "[price, clicks, recent]")
+    let texts = text_features();
+    let names = ["weighed", "meaning"].into_iter().filter(|name| texts.contains(name));
+    let names = ["price", "clicks", "recent"].into_iter().chain(names).collect::<Vec<_>>().join(", ");
+    plain.replace("price, clicks", &names)
         + "  - {name: recent, type: interacted_with, interaction: click, field: item.price, scope: user}\n"
+        + &texts
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::trial::Trial;
 use rankwright_e2e::kafka::{broker, spread, until_deserted};
-use rankwright_e2e::many::{click_throughs_with_rows, config, day_of_changes, with_texts};
+use rankwright_e2e::many::{click_throughs_with_rows, config, day_of_changes};
 use rankwright_e2e::program::models_for_tests;
 use rankwright_e2e::random::Random;
 use rankwright_e2e::redis::Redis;
@@ -18,8 +18,7 @@ fn rankings_see_the_state_of_their_time_though_the_worker_is_killed() {
     let (Some(redis), Some(broker), Some(_)) = (Redis::for_tests(), broker(), models_for_tests()) else { return };
     let (rankings, kills) = wait::scaled((2_000, 3), (40_000, 20));
     let mut random = Random::seeded();
-    let folder = tempfile::tempdir().expect("there is room for temporary files");
-    let plain = with_texts(&config(&redis), folder.path());
+    let plain = config(&redis);
     let events = day_of_changes(&mut random, rankings);
     let mut trial = Trial::of(&redis, "rows", random, &plain, &events, |rest, random| spread(rest, PARTITIONS, random));
     let expected = click_throughs_with_rows(&[trial.path().join("alone")], &RATES);

@@ -64,10 +64,11 @@ const SHOWN: usize = 10;
 pub(super) fn rendered(service: &str, spec: &RankingServiceSpec, resolved: &Resolved) -> Result<Rendered, Refusal> {
     let mut tree = written(spec, resolved)?;
     sections::overlay(&mut tree, spec)?;
-    models::overlay(&mut tree, spec)?;
+    let (written, _) = checked(&yaml(&tree)?)?;
+    models::overlay(&mut tree, &written, spec)?;
     models::are_versions(&tree, spec)?;
     let text = yaml(&tree)?;
-    let (config, warnings) = Config::parse(&text, "configuration").map_err(|errors| invalid(&errors))?;
+    let (config, warnings) = checked(&text)?;
     models::known(service, spec, &config)?;
     let without_place =
         |warning: rankwright_config::Warning| rankwright_config::Warning { line: 0, ..warning }.to_string();
@@ -77,6 +78,10 @@ pub(super) fn rendered(service: &str, spec: &RankingServiceSpec, resolved: &Reso
         warnings: warnings.into_iter().map(without_place).collect(),
         ..of_models(&config, text)
     })
+}
+
+fn checked(text: &str) -> Result<(Config, Vec<rankwright_config::Warning>), Refusal> {
+    Config::parse(text, "configuration").map_err(|errors| invalid(&errors))
 }
 
 /// The configuration that pods were given last: it was checked when it was put together.

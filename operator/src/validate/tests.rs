@@ -240,6 +240,42 @@ fn pins_and_defaults_reach_the_models_that_learn_alone() {
     assert!(refusal(twice).contains("configuration.models.shop.version: spec.modelVersion pins another version"));
 }
 
+/// The types of models that the schema of configurations knows.
+fn types_of_models(schema: &Value) -> Option<Vec<&str>> {
+    let words: Vec<&str> = schema["enum"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    if ["lambdamart", "noop"].iter().all(|name| words.contains(name)) {
+        return Some(words);
+    }
+    let within = schema.as_object().into_iter().flat_map(|object| object.values());
+    within.chain(schema.as_array().into_iter().flatten()).find_map(types_of_models)
+}
+
+#[test]
+fn every_type_of_model_that_learns_gets_its_pin() {
+    let schema = rankwright_config::schema::document();
+    let types = types_of_models(&schema).expect("the schema lists them");
+    let pinned = types.into_iter().filter(|name| {
+        let mut model = match *name {
+            "lambdamart" => json!({"weights": {"click": 1}, "features": ["price"]}),
+            "als" => json!({"interactions": ["click"]}),
+            "trending" => json!({"weights": [{"interaction": "click"}]}),
+            "semantic" => json!({"encoder": {"type": "csv", "dim": 2, "path": "/e.csv"}}),
+            _ => json!({}),
+        };
+        model["type"] = json!(name);
+        let models = json!({"inline": {"models": {"m": model}}});
+        let learns = configuration(json!({ "configuration": models })).models["m"].learning().is_some();
+        let pin = json!({"configuration": models, "modelVersion": {"m": "v7"}});
+        if learns {
+            assert_eq!(configuration(pin).models["m"].learning().unwrap().version.as_deref(), Some("v7"), "{name}");
+        } else {
+            assert!(refusal(pin).contains("no model m that is trained"), "{name}");
+        }
+        learns
+    });
+    assert!(pinned.count() >= 4);
+}
+
 #[test]
 fn a_pod_has_one_access_key_and_one_address_of_s3() {
     let store =

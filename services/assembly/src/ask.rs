@@ -1,6 +1,6 @@
 //! One rank request over the state and the models as they are: for `rankwright rank`. It changes nothing.
 
-use crate::encoders::{Encoders, Wanted};
+use crate::encoders::{Encoders, Wanted, with_dictionaries};
 use crate::engine::service;
 use crate::folder;
 use crate::open::{redis_options, redis_settings, versions};
@@ -25,7 +25,7 @@ pub fn rank_once<'a>(
     explain: Explain,
 ) -> BoxFuture<'a, Result<Vec<u8>>> {
     Box::pin(async move {
-        let config = with_one_model(config, model)?;
+        let config = with_dictionaries(with_one_model(config, model)?).await?;
         let state = existing_state(&config, model).await?;
         let encoders = Arc::new(Encoders::open(Wanted::of_features(&config), 1).await?);
         check_features(&*state, &config, &encoders).await?;

@@ -1,9 +1,11 @@
 //! Models of texts, opened as a configuration names them, each once.
 
+mod dictionaries;
 mod elsewhere;
 mod web;
 
 use anyhow::{Context, Result, anyhow, bail};
+pub use dictionaries::with_dictionaries;
 use elsewhere::Elsewhere;
 use futures_util::future::BoxFuture;
 use rankwright_config::feature::{FieldMatch, Kind, MatchMethod};
@@ -134,12 +136,7 @@ impl Encoders {
             if wanted.is_empty() {
                 return Ok(Self::default());
             }
-            let (told, heard) = tokio::sync::oneshot::channel();
-            // no thread of the runtime, which would wait for it at its end
-            thread::Builder::new()
-                .name("models".to_owned())
-                .spawn(move || told.send(Self::open_all(&wanted, batch, fetch)))?;
-            heard.await.context("opening the models was broken off")?
+            apart(move || Self::open_all(&wanted, batch, fetch)).await
         })
     }
 
@@ -191,6 +188,13 @@ impl Wanted {
             None => Ok(()),
         }
     }
+}
+
+/// Works on a thread of its own: no thread of the runtime, which would wait for it at its end.
+async fn apart<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+    let (told, heard) = tokio::sync::oneshot::channel();
+    thread::Builder::new().name("models".to_owned()).spawn(move || told.send(work()))?;
+    heard.await.context("opening the models was broken off")?
 }
 
 fn opened(runtime: &Runtime, sources: &Sources<'_>, model: &TextModel, settings: &Settings) -> Result<Encoder> {

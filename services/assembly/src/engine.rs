@@ -1,6 +1,6 @@
 //! The parts of the engine, opened as a configuration says.
 
-use crate::encoders::{Encoders, Wanted, leave_out_texts};
+use crate::encoders::{Encoders, Wanted, leave_out_texts, with_dictionaries};
 use crate::follow::is_stream;
 use crate::traces::Traces;
 use crate::work::{UnderWay, Work};
@@ -125,8 +125,9 @@ pub fn open_clickthroughs(config: &Config) -> Result<Arc<dyn ClickthroughStore>>
 /// # Errors
 /// When a feature needs what is not there, such as a text model.
 pub async fn columns_of(config: &Config) -> Result<Vec<Column>> {
-    let encoders = Engine::encoders(config).await?;
-    let plan = Plan::of(config, &rankwright_state::MemoryStore::default(), &encoders).await?;
+    let config = with_dictionaries(config.clone()).await?;
+    let encoders = Engine::encoders(&config).await?;
+    let plan = Plan::of(&config, &rankwright_state::MemoryStore::default(), &encoders).await?;
     Ok(columns(&plan))
 }
 
@@ -215,6 +216,7 @@ impl Engine {
 
     async fn assemble(config: Config, state: Arc<dyn Store>, encoders: Encoders) -> Result<Self> {
         let (service, encoders) = (service(), Arc::new(encoders));
+        let config = with_dictionaries(config).await?;
         let plan = Arc::new(Plan::of(&config, &*state, &*encoders).await?);
         let clickthroughs = open::clickthroughs(&config, &plan, &service)?;
         let versions = open::versions(&config, &service)?;

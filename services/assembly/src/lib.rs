@@ -41,7 +41,7 @@ mod writers;
 
 pub use ask::rank_once;
 pub use closing::{Closing, StillOpen};
-pub use encoders::{Encoders, Wanted};
+pub use encoders::{Encoders, Wanted, with_dictionaries};
 pub use engine::{
     Engine, Imported, Told, columns_of, configuration, configuration_with_text, open_clickthroughs, open_versions,
     served_constants, service,

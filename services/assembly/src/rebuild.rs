@@ -6,6 +6,7 @@
 //! in a folder, and goes on there when it was killed.
 
 use crate::closing::{Closing, Holding, REBUILD, StillOpen, TASK};
+use crate::encoders::with_dictionaries;
 use crate::engine::{Engine, service};
 use crate::folder;
 use crate::serving::identity;
@@ -97,7 +98,7 @@ impl Rebuild {
 
     async fn in_redis(config: &Config, live: RedisStore, untouched: bool, name: Option<&str>) -> Result<Self> {
         let encoders = Engine::encoders(config).await?;
-        Plan::of(config, &live, &encoders).await?; // so that all slots have a number there
+        Plan::of(&with_dictionaries(config.clone()).await?, &live, &encoders).await?; // so that all slots have a number there
         let (live, holder) = (Arc::new(live), identity());
         let holding = Holding::of_rebuild(live.clone(), &holder).await?;
         let filling = live.fill_next().await?.named(name.unwrap_or_default());

@@ -5,7 +5,7 @@ use crate::options::{ReportForm, SourceOptions, ValidateOptions};
 use crate::progress::Progress;
 use crate::stop::{self, AtOnce};
 use anyhow::{Context, Result, bail};
-use rankwright_assembly::{Size, Units, configuration, is_stream, now, print, runtime};
+use rankwright_assembly::{Size, Units, configuration, is_stream, now, print, runtime, with_dictionaries};
 use rankwright_config::Config;
 use rankwright_prepare::check::{Checker, Fact, Report};
 use serde_json::{Value, json};
@@ -97,7 +97,11 @@ fn report(
     }
     let (path, files, _fetched) = files(config, options, runtime)?;
     let files = files.until(now().plus(config.core.ingest.max_ahead)); // as an import does
-    let mut checker = runtime.block_on(Checker::new(config, &path, files.format())).leaving_out(left_out);
+    let complete = runtime.block_on(with_dictionaries(config.clone())).unwrap_or_else(|error| {
+        warn!("{error:#}");
+        config.clone()
+    });
+    let mut checker = runtime.block_on(Checker::new(&complete, &path, files.format())).leaving_out(left_out);
     let (mut units, mut too_old) = (Units::default(), 0);
     let mut progress = Progress::new("validate", files.bytes());
     let threads = thread::available_parallelism().map_or(1, |cores| cores.get() - 1).max(1);

@@ -7,17 +7,19 @@ use rankwright_crds::RankingServiceSpec;
 use rankwright_crds::ranking_service::{ModelSchedule, Training};
 use serde_json::{Map, Value, json};
 
-/// Lays pins over models that learn, and gives them what their configuration does not say.
-pub(super) fn overlay(tree: &mut Map<String, Value>, spec: &RankingServiceSpec) -> Result<(), Refusal> {
+/// Lays pins over models that learn, and gives them what their configuration does not say. `config` is what the tree says.
+pub(super) fn overlay(
+    tree: &mut Map<String, Value>,
+    config: &Config,
+    spec: &RankingServiceSpec,
+) -> Result<(), Refusal> {
     let Some(Value::Object(models)) = tree.get_mut("models") else { return Ok(()) };
     for (name, model) in models {
-        let Value::Object(model) = model else { continue }; // the engine's checks say what is wrong with it
-        let ranks = match model.get("type").and_then(Value::as_str) {
-            Some("lambdamart") => true,
-            Some("als" | "trending" | "semantic") => false,
-            _ => continue,
-        };
-        for (key, value) in defaults(spec, ranks) {
+        let (Value::Object(model), Some(checked)) = (model, config.models.get(name)) else { continue };
+        if checked.learning().is_none() {
+            continue;
+        }
+        for (key, value) in defaults(spec, !checked.recommends()) {
             model.entry(key).or_insert(value);
         }
         let Some(pinned) = spec.model_version.get(name) else { continue };

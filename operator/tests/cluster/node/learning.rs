@@ -73,6 +73,20 @@ async fn trained_by(cluster: &Cluster, service: &str, schedule: &str) {
     }
 }
 
+/// Asks for recommendations through the Service until they are the model's: servers look for a new version every few seconds.
+pub(super) async fn recommended(cluster: &Cluster, service: &str, model: &str, request: Value) -> Value {
+    let (address, end) = (cluster.address(service).await, Instant::now() + PATIENCE);
+    loop {
+        let (status, answer) = post_once_there(&address, &format!("/recommend/{model}"), &request).await;
+        assert_eq!(status, 200, "{model}: {answer}");
+        if answer.get("fallback").is_none() {
+            return answer;
+        }
+        assert!(Instant::now() < end, "{model}: {answer}");
+        tokio::time::sleep(Duration::from_millis(500)).await;
+    }
+}
+
 /// Asks for rankings through the Service until they are a model's.
 pub(super) async fn ranked(cluster: &Cluster, service: &str, models: &[&str]) {
     let address = cluster.address(service).await;

@@ -1,12 +1,11 @@
 //! The samples as they stand.
 
 use super::http::post_once_there;
-use super::learning::{learns, published, ranked, trained, visited};
+use super::learning::{learns, published, ranked, recommended, trained, visited};
 use super::{file, in_own_namespace_with_pods, kubectl, request, texts};
-use crate::cluster::{Cluster, PATIENCE};
+use crate::cluster::Cluster;
 use serde_json::{Value, json};
 use std::process::Stdio;
-use std::time::{Duration, Instant};
 use tokio::process::Command;
 
 /// The namespace of a sample; it goes with the test.
@@ -80,23 +79,10 @@ async fn embeds(cluster: &Cluster, service: &str) {
 
 /// Asks for what is popular among its visitors until it is known, and for what goes with it.
 async fn recommends(cluster: &Cluster, service: &str) {
-    let address = cluster.address(service).await;
-    let ask = async |model: &str, request: serde_json::Value| {
-        post_once_there(&address, &format!("/recommend/{model}"), &request).await
-    };
-    let end = Instant::now() + PATIENCE;
-    loop {
-        let (status, popular) = ask("popular", json!({"count": 2})).await;
-        assert_eq!(status, 200, "{popular}");
-        if popular.get("fallback").is_none() {
-            assert_eq!(popular["items"][0]["item"], "p1", "{popular}");
-            break;
-        }
-        assert!(Instant::now() < end, "{popular}"); // servers look for a new version every few seconds
-        tokio::time::sleep(Duration::from_millis(500)).await;
-    }
-    let (status, similar) = ask("similar", json!({"count": 2, "items": ["p1"]})).await;
-    assert!(status == 200 && similar["items"].as_array().is_some_and(|items| !items.is_empty()), "{similar}");
+    let popular = recommended(cluster, service, "popular", json!({"count": 2})).await;
+    assert_eq!(popular["items"][0]["item"], "p1", "{popular}");
+    let similar = recommended(cluster, service, "similar", json!({"count": 2, "items": ["p1"]})).await;
+    assert!(similar["items"].as_array().is_some_and(|items| !items.is_empty()), "{similar}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,7 +1,8 @@
 //! Text models that pods fetch from a bucket.
 
 use super::http::post_once_there;
-use super::{in_own_namespace_with_pods, kubectl, service};
+use super::learning::{recommended, trained};
+use super::{file, in_own_namespace_with_pods, kubectl, service};
 use crate::pods::labels;
 use k8s_openapi::api::core::v1::{Pod, Secret};
 use rankwright_crds::RankingService;
@@ -42,10 +43,11 @@ async fn bring(model: &Path, prefix: &str) {
     }
 }
 
-/// Puts the encoder of the sample where that has it; whether there is one.
+/// Puts encoder and dictionary of the sample where that has them; whether there is an encoder.
 pub(super) async fn of_the_sample() -> bool {
     let Some(model) = model() else { return false };
     bring(&model, "encoders/minilm/").await;
+    put(&file("services/engine/feature/samples/termfreq.json"), "terms/title.json").await;
     true
 }
 
@@ -67,8 +69,10 @@ fn configuration(handle: &str) -> Value {
     let method = json!({"type": "bi-encoder", "model": handle, "dim": 384});
     let meaning = json!({"name": "meaning", "type": "field_match", "rankingField": "ranking.query", "itemField": "item.title", "method": method});
     let model = json!({"type": "lambdamart", "weights": {"click": 1}, "features": ["meaning"], "backend": {"type": "lightgbm"}});
+    let encoder = json!({"type": "bert", "model": handle, "dim": 384});
+    let alike = json!({"type": "semantic", "encoder": encoder, "itemFields": ["title"]});
     json!({
-        "features": [meaning], "models": {"shop": model},
+        "features": [meaning], "models": {"shop": model, "alike": alike},
         "inference": {"words": {"type": "bi-encoder", "model": handle, "dim": 384}},
     })
 }
@@ -79,15 +83,17 @@ fn is_ready(pod: &Pod) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_server_is_ready_once_its_text_models_have_come_from_their_bucket_and_ranks_by_them() {
+async fn text_models_come_from_their_bucket_before_a_server_is_ready_and_for_a_training() {
     let Some(model) = model() else { return };
     let Some(cluster) = in_own_namespace_with_pods().await else { return };
     let prefix = format!("{}/minilm/", cluster.namespace);
     let key = "[default]\naws_access_key_id = development\naws_secret_access_key = development\n";
     cluster.apply::<Secret>("models", json!({"stringData": {"credentials": key}})).await;
     let handle = format!("s3://{BUCKET}/{prefix}");
+    let training = json!({"schedule": "0 3 * * *", "models": ["alike"], "pod": fetching()});
     let over = json!({"spec": {
         "configuration": {"inline": configuration(&handle)}, "rank": {"pod": fetching()}, "ingest": {"pod": fetching()},
+        "training": training,
     }});
     cluster.apply::<RankingService>("shop", service(over)).await;
 
@@ -104,8 +110,11 @@ async fn a_server_is_ready_once_its_text_models_have_come_from_their_bucket_and_
     let (status, answer) = post_once_there(&address, "/inference/encoder/words", &json!({"texts": ["boots"]})).await;
     assert!(status == 200 && answer["embeddings"][0].as_array().map(Vec::len) == Some(384), "{answer}");
     let item = |id: &str, title: &str| json!({"event": "item", "id": id, "timestamp": "1741600000000", "item": id, "fields": [{"name": "title", "value": title}]});
-    let items =
-        json!([item("boots", "waterproof boots for the mountains"), item("mixer", "kitchen mixer with three bowls")]);
+    let items = json!([
+        item("boots", "waterproof boots for the mountains"),
+        item("mixer", "kitchen mixer with three bowls"),
+        item("shoes", "light shoes for hiking"),
+    ]);
     let (status, answer) = post_once_there(&address, "/feedback", &items).await;
     assert_eq!(status, 200, "{answer}");
     let query = json!([{"name": "query", "value": "shoes for hiking"}]);
@@ -118,4 +127,8 @@ async fn a_server_is_ready_once_its_text_models_have_come_from_their_bucket_and_
         item["features"].as_array()?.iter().find(|feature| feature["name"] == "meaning")?["value"].as_f64()
     };
     assert!(meaning("boots").is_some() && meaning("boots") > meaning("mixer"), "{answer}");
+
+    trained(&cluster, "shop").await; // without a click-through: on texts alone
+    let alike = recommended(&cluster, "shop", "alike", json!({"count": 1, "items": ["boots"]})).await;
+    assert_eq!(alike["items"][0]["item"], "shoes", "{alike}");
 }

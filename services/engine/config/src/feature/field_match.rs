@@ -181,7 +181,8 @@ fn by(method: Method, section: &Section<'_>) -> Option<MatchMethod> {
 
 fn bm25(section: &Section<'_>) -> Option<MatchMethod> {
     let language = language(section);
-    let term_freq = section.required("termFreq", "path of a term dictionary").and_then(|value| value.text());
+    let what = "path of a term dictionary, or s3://<bucket>/<key>";
+    let term_freq = section.required("termFreq", what).and_then(|value| value.text());
     Some(MatchMethod::Bm25 { language: language?, term_freq: term_freq? })
 }
 

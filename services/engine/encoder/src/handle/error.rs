@@ -27,6 +27,20 @@ pub enum FilesError {
         /// What is there.
         present: String,
     },
+    /// A file is not in its bucket, or this names none.
+    #[error("there is no file {address}")]
+    NoFile {
+        /// The file.
+        address: String,
+    },
+    /// A file came whole, and is not what it should be.
+    #[error("{address} is of no use")]
+    Useless {
+        /// The file.
+        address: String,
+        /// Why.
+        source: super::FetchError,
+    },
     /// A file's name leads out of its folder.
     #[error("{name:?} is no name of a file in a model's folder")]
     Name {

@@ -1,4 +1,4 @@
-//! Models from elsewhere, fetched once into a cache folder.
+//! Models and dictionaries from elsewhere, fetched once into a cache folder.
 
 use super::files::{OPTIONAL, told};
 use super::{FileNames, Files, FilesError, Handle};
@@ -37,7 +37,7 @@ pub struct Object {
 }
 
 /// What is said of a model that is not here, where nothing is fetched.
-const UNABLE: &str = "; this program cannot fetch models";
+const UNABLE: &str = "this program cannot fetch models";
 
 /// How folders are called in which models arrive.
 const NEW: &str = ".new-";
@@ -75,9 +75,9 @@ impl<'a> Sources<'a> {
             Handle::Bucket { bucket, prefix } => {
                 let kept = place(&self.cache.join("fetched/s3").join(bucket).join(escaped(prefix)), names);
                 if self.fetch.is_none() {
-                    return self.folder(handle, &kept, UNABLE, names);
+                    return self.folder(handle, &kept, &format!("; {UNABLE}"), names);
                 }
-                self.kept(&kept, names, |into| self.fetch_bucket(handle, names, into))
+                self.kept_model(&kept, names, |into| self.fetch_bucket(handle, names, into))
             }
             Handle::Named { namespace, model, revision } => {
                 let folder = self.models.join(namespace).join(model);
@@ -93,12 +93,36 @@ impl<'a> Sources<'a> {
                     return self.folder(handle, &folder, "; RANKWRIGHT_OFFLINE=1 forbids fetching it", names);
                 };
                 if self.fetch.is_none() {
-                    return self.folder(handle, &folder, UNABLE, names);
+                    return self.folder(handle, &folder, &format!("; {UNABLE}"), names);
                 }
                 let base = format!("{hub}/{namespace}/{model}/resolve/{revision}");
-                self.kept(&kept, names, |into| self.fetch_hub(&base, names, into))
+                self.kept_model(&kept, names, |into| self.fetch_hub(&base, names, into))
             }
         }
+    }
+
+    /// Finds a file of another kind, `s3://<bucket>/<key>`, and fetches it if it is not here yet. It is kept as files of models
+    /// are, unless `check` says that it is of no use.
+    ///
+    /// # Errors
+    /// When it is missing, or of no use, or cannot be fetched.
+    pub fn file(
+        &self,
+        address: &str,
+        check: impl FnOnce(&Path) -> Result<(), FetchError>,
+    ) -> Result<PathBuf, FilesError> {
+        let missing = || FilesError::NoFile { address: address.to_owned() };
+        let parts = address.strip_prefix("s3://").and_then(|place| place.split_once('/'));
+        let (bucket, key) = parts.filter(|(bucket, _)| !bucket.is_empty()).ok_or_else(missing)?;
+        let name = key.rsplit('/').next().filter(|name| !["", ".", ".."].contains(name)).ok_or_else(missing)?;
+        let kept = self.cache.join("fetched/s3").join(bucket).join(escaped(key));
+        self.kept(&kept, |into| {
+            let path = into.join(name);
+            let objects = self.list(address)?;
+            self.get_whole(objects.iter().find(|object| object.address == address).ok_or_else(missing)?, &path)?;
+            check(&path).map_err(|source| FilesError::Useless { address: address.to_owned(), source })
+        })?;
+        Ok(kept.join(name))
     }
 
     fn folder(&self, handle: &Handle, folder: &Path, hint: &str, names: &FileNames) -> Result<Files, FilesError> {
@@ -108,15 +132,23 @@ impl<'a> Sources<'a> {
         Err(FilesError::NoFolder { handle: handle.to_string(), folder: folder.to_owned(), hint: hint.to_owned() })
     }
 
-    /// The files in a folder that appears whole or not at all.
-    fn kept(
+    fn kept_model(
         &self,
         kept: &Path,
         names: &FileNames,
         fill: impl FnOnce(&Path) -> Result<(), FilesError>,
     ) -> Result<Files, FilesError> {
+        self.kept(kept, |into| {
+            fill(into)?;
+            Files::of(into, names)?.check()
+        })?;
+        Files::of(kept, names)
+    }
+
+    /// Fills a folder, which appears whole or not at all, unless it is there.
+    fn kept(&self, kept: &Path, fill: impl FnOnce(&Path) -> Result<(), FilesError>) -> Result<(), FilesError> {
         if kept.is_dir() {
-            return Files::of(kept, names);
+            return Ok(());
         }
         let parent = kept.parent().unwrap_or(&self.cache);
         let io = |source| FilesError::Io { path: parent.to_owned(), source };
@@ -125,20 +157,22 @@ impl<'a> Sources<'a> {
         let new = scratch.path().join("model");
         fs::create_dir(&new).map_err(io)?;
         fill(&new)?;
-        Files::of(&new, names)?.check()?;
         match fs::rename(&new, kept) {
             Ok(()) => {}
             Err(_) if kept.is_dir() => {} // another process was faster
             Err(source) => return Err(FilesError::Io { path: kept.to_owned(), source }),
         }
-        Files::of(kept, names)
+        Ok(())
+    }
+
+    fn list(&self, address: &str) -> Result<Vec<Object>, FilesError> {
+        let objects = self.fetch.ok_or_else(|| UNABLE.into()).and_then(|fetch| fetch.list(address));
+        objects.map_err(|source| FilesError::Fetch { address: address.to_owned(), source })
     }
 
     fn fetch_bucket(&self, handle: &Handle, names: &FileNames, into: &Path) -> Result<(), FilesError> {
         let place = handle.to_string();
-        let objects =
-            self.fetch.ok_or_else(|| "this program cannot fetch models".into()).and_then(|fetch| fetch.list(&place));
-        let objects = objects.map_err(|source| FilesError::Fetch { address: place.clone(), source })?;
+        let objects = self.list(&place)?;
         let named: Vec<(String, &Object)> = objects
             .iter()
             .filter_map(|object| Some((object.address.strip_prefix(&place)?.to_owned(), object)))
@@ -152,13 +186,19 @@ impl<'a> Sources<'a> {
         let weights = format!("{graph}_data");
         for name in [*graph, names.tokenizer(), &weights].into_iter().chain(OPTIONAL) {
             if let Some((name, object)) = find(name) {
-                let found = self.get(&object.address, &into.join(name))?.unwrap_or(0);
-                if found != object.size {
-                    return Err(FilesError::CutOff { address: object.address.clone(), expected: object.size, found });
-                }
+                self.get_whole(object, &into.join(name))?;
             }
         }
         Ok(())
+    }
+
+    /// Fetches an object, all of it.
+    fn get_whole(&self, object: &Object, path: &Path) -> Result<(), FilesError> {
+        let found = self.get(&object.address, path)?.unwrap_or(0);
+        if found == object.size {
+            return Ok(());
+        }
+        Err(FilesError::CutOff { address: object.address.clone(), expected: object.size, found })
     }
 
     fn fetch_hub(&self, base: &str, names: &FileNames, into: &Path) -> Result<(), FilesError> {
@@ -189,7 +229,7 @@ impl<'a> Sources<'a> {
         let io = |source| FilesError::Io { path: path.to_owned(), source };
         fs::create_dir_all(path.parent().unwrap_or(path)).map_err(io)?;
         let mut file = Counted { to: BufWriter::new(fs::File::create(path).map_err(io)?), bytes: 0 };
-        let fetch = self.fetch.ok_or_else(|| "this program cannot fetch models".into());
+        let fetch = self.fetch.ok_or_else(|| UNABLE.into());
         let found = fetch.and_then(|fetch| fetch.get(address, &mut file));
         let found = found.map_err(|source| FilesError::Fetch { address: address.to_owned(), source })?;
         if !found {

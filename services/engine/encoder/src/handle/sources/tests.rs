@@ -130,6 +130,45 @@ fn a_model_in_a_bucket_is_fetched_once() {
     assert_eq!(elsewhere.asked.lock().len(), asked);
 }
 
+fn file(sources: &Sources<'_>, address: &str) -> Result<PathBuf, String> {
+    let check = |path: &Path| if fs::read(path)?.starts_with(b"{") { Ok(()) } else { Err("no JSON".into()) };
+    sources.file(address, check).map_err(|error| match std::error::Error::source(&error) {
+        Some(cause) => format!("{error}: {cause}"),
+        None => error.to_string(),
+    })
+}
+
+#[test]
+fn a_file_in_a_bucket_is_fetched_once() {
+    let folder = tempfile::tempdir().expect("a folder is made");
+    let elsewhere = Elsewhere::with(&[("s3://b/x/terms.json.gz", "{gz}"), ("s3://b/x/terms.json", "{}")]);
+    let sources = sources(folder.path(), false, Some(&elsewhere));
+    let path = file(&sources, "s3://b/x/terms.json").expect("it is fetched");
+    assert!(path.ends_with("terms.json") && fs::read(&path).expect("it was written") == b"{}", "{path:?}");
+    let asked = elsewhere.asked.lock().len();
+    assert_eq!(file(&sources, "s3://b/x/terms.json").expect("it is kept"), path);
+    assert_eq!(elsewhere.asked.lock().len(), asked);
+    assert!(file(&sources, "s3://b/x/terms.json.gz").expect("it is another").ends_with("terms.json.gz"));
+}
+
+#[test]
+fn a_file_that_is_missing_cut_off_or_of_no_use_is_not_kept() {
+    let folder = tempfile::tempdir().expect("a folder is made");
+    let content = [("s3://b/x/terms.json", "{}"), ("s3://b/x/page.json", "<html>")];
+    let elsewhere = Elsewhere::with(&content);
+    let whole = sources(folder.path(), false, Some(&elsewhere));
+    for address in ["s3://b/x/terms", "s3://b/x/", "s3://b", "s3:///x", "s3://b/.."] {
+        let error = file(&whole, address).expect_err("it is not there");
+        assert_eq!(error, format!("there is no file {address}"));
+    }
+    let error = file(&whole, "s3://b/x/page.json").expect_err("of no use");
+    assert_eq!(error, "s3://b/x/page.json is of no use: no JSON");
+    let cut = Elsewhere { cut: true, ..Elsewhere::with(&content) };
+    let cut = file(&sources(folder.path(), false, Some(&cut)), "s3://b/x/terms.json").expect_err("it is cut off");
+    assert_eq!(cut, "s3://b/x/terms.json has 2 bytes, but 1 came");
+    file(&whole, "s3://b/x/terms.json").expect("it is fetched now");
+}
+
 #[test]
 fn who_cannot_fetch_makes_no_folder_for_it() {
     let folder = tempfile::tempdir().expect("a folder is made");
