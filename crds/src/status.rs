@@ -187,7 +187,7 @@ pub enum ImportPhase {
     Running,
     /// Its state is live.
     Complete,
-    /// The former state stays live.
+    /// The previous state stays live.
     Failed,
     /// It was complete, and the state that it filled is gone.
     Lost,
