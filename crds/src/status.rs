@@ -100,7 +100,7 @@ pub struct ModelStatus {
     /// When that one was trained.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trained_at: Option<String>,
-    /// The version that spec.modelVersion pins.
+    /// The version that spec.modelVersion or the configuration pins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pinned: Option<String>,
     /// The version that was served last, where it is gone and no other is there.

@@ -13,6 +13,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 pub use own_cluster::OwnCluster;
 
+/// The database that models are in where nothing else is said.
+const MODELS: u8 = 3;
+
 /// A server, or those of a cluster.
 pub struct Redis {
     host: String,
@@ -337,6 +340,30 @@ impl Redis {
         self.of_its_node(|connection| connection.hset::<_, _, _, ()>(&meta, field, text));
     }
 
+    /// A hash beside the versions of a service's models; empty where there is none.
+    ///
+    /// # Panics
+    /// When the server does not answer.
+    pub fn of_models(&self, service: &str, name: &str) -> BTreeMap<String, Vec<u8>> {
+        self.models().hgetall(format!("rw:{service}:models:{name}")).expect("answers")
+    }
+
+    /// Writes a field of one.
+    ///
+    /// # Panics
+    /// When the server does not answer.
+    pub fn set_of_models(&self, service: &str, name: &str, field: &str, value: &[u8]) {
+        let name = format!("rw:{service}:models:{name}");
+        self.models().hset::<_, _, _, ()>(name, field, value).expect("answers");
+    }
+
+    /// The database with models, of one server.
+    fn models(&self) -> Connection {
+        let mut connection = self.connection();
+        redis::cmd("SELECT").arg(MODELS).exec(&mut connection).expect("answers");
+        connection
+    }
+
     /// How all names of the live generation begin.
     fn prefix(&self, service: &str) -> String {
         format!("rw:{service}:{}:", self.generation(service))
@@ -374,7 +401,7 @@ impl Redis {
 
     /// Those that our programs use: for state, click-throughs and models.
     fn databases(&self) -> &'static [u8] {
-        if self.nodes.is_empty() { &[0, 2, 3] } else { &[0] }
+        if self.nodes.is_empty() { &[0, 2, MODELS] } else { &[0] }
     }
 
     /// What the node says that has a key: the others refuse. A cluster of which a node was slow has a moment in which none has

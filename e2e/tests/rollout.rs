@@ -1,10 +1,17 @@
-//! Rank servers that replace each other: none gets ready that would answer with less than those that are there.
+//! Rank servers that replace each other, or take up a new version: none gets ready that would answer with less than those that
+//! are there, and one tries what comes before the others do.
 
+use rankwright_e2e::events::ranking;
 use rankwright_e2e::many::{config, day, import, launch};
 use rankwright_e2e::program::command;
 use rankwright_e2e::random::Random;
 use rankwright_e2e::redis::Redis;
 use rankwright_e2e::{Ended, Launch, Service};
+use rankwright_event::Timestamp;
+use rankwright_model::{Metadata, Version};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 const MODEL: &str = "learned: {type: lambdamart, weights: {click: 1}, features: [clicks, ctr], backend: {type: lightgbm, iterations: 5}}";
 
@@ -51,4 +58,106 @@ fn a_server_that_no_version_fits_is_not_ready_while_another_one_serves_the_model
     newer.until("its state is gone", || newer.status()["store"]["emptied"] == true);
     assert_ne!(newer.status()["store"]["id"], before);
     assert!(newer.metrics().contains("service_state_emptied 1"), "{}", newer.metrics());
+}
+
+/// As the operator gives a model its warm-up.
+const WARMED: &str = "learned: {type: lambdamart, weights: {click: 1}, features: [clicks, ctr], backend: {type: lightgbm, iterations: 5}, warmup: {sampledRequests: 100, duration: 10s}}";
+
+/// What a verdict may take to reach all servers.
+const SOON: Duration = Duration::from_secs(30);
+
+/// Servers of a service over one Redis.
+struct Shop {
+    redis: Redis,
+    service: String,
+    servers: Vec<Service>,
+}
+
+impl Shop {
+    /// Waits until all servers tell so of the model.
+    fn until_all(&self, what: &str, so: impl Fn(&Value) -> bool) {
+        let began = Instant::now();
+        self.servers.iter().for_each(|server| server.until(what, || so(&server.status()["models"]["learned"])));
+        assert!(began.elapsed() < SOON, "{what} after {:?}", began.elapsed());
+    }
+
+    fn until_served(&self, version: &str) {
+        self.until_all("served", |told| told["version"] == version && told["refused"].is_null());
+    }
+
+    fn current(&self) -> String {
+        String::from_utf8(self.redis.of_models(&self.service, "current")["learned"].clone()).expect("an id")
+    }
+
+    fn publish(&self, version: &Version) {
+        let id = version.id().to_string();
+        let bytes = version.encode().expect("it is small");
+        self.redis.set_of_models(&self.service, "versions:learned", &id, &bytes);
+        self.redis.set_of_models(&self.service, "current", "learned", id.as_bytes());
+    }
+
+    /// What the servers know of a version's trial: how many tried it, and what was found.
+    fn trial(&self, version: &str) -> BTreeMap<String, String> {
+        let start = format!("rw:{}:models:", self.service);
+        let names = self.redis.names(&self.service);
+        let named = names.iter().filter_map(|name| name.split_once(' ')?.1.strip_prefix(&start));
+        let found: Vec<_> = named.filter(|name| name.starts_with(&format!("trial:learned:{version}:"))).collect();
+        let [name] = found[..] else { panic!("one trial, not {found:?} of {names:?}") };
+        let fields = self.redis.of_models(&self.service, name).into_iter();
+        fields.map(|(field, text)| (field, String::from_utf8(text).expect("text"))).collect()
+    }
+}
+
+/// The same version a second later, whose trees add up to no number.
+fn broken(good: &Version) -> Version {
+    let text = String::from_utf8(good.body().to_vec()).expect("LightGBM writes text");
+    let overflows = |line: &str| match line.strip_prefix("leaf_value=") {
+        Some(leaves) => format!("leaf_value={}", leaves.split(' ').map(|_| "1.7e308").collect::<Vec<_>>().join(" ")),
+        None => line.to_owned(),
+    };
+    let text = text.lines().map(overflows).collect::<Vec<_>>().join("\n") + "\n";
+    let created_at = Timestamp::from_millis(good.metadata().created_at.millis() + 1000);
+    let metadata = Metadata { created_at, ..good.metadata().clone() };
+    Version::new(metadata, good.warmup().to_vec(), text.into_bytes()).expect("it is small")
+}
+
+#[test]
+fn one_of_three_servers_tries_a_new_version_and_the_others_take_it_up_or_leave_it_as_that_one_found() {
+    let Some(redis) = Redis::for_tests() else { return };
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let folder = folder.path();
+    let (service, config) = (redis.own_service("tried"), config(&redis).replace("same: {type: noop}", WARMED));
+    import(&config, &service, &day(&mut Random(3), 300), folder);
+    let train = || {
+        let mut command = command(&["train", "--config", "config.yml"]);
+        Ended::of(command.current_dir(folder).env("RANKWRIGHT_SERVICE", &service)).ok();
+    };
+    train();
+    let server = |number: usize| launch("rank-server", &config, &service, &folder.join(format!("server {number}")));
+    let mut shop = Shop { servers: (0..3).map(server).collect(), service: service.clone(), redis };
+    let first = shop.current();
+    shop.until_served(&first);
+
+    train();
+    let good = shop.current();
+    assert_ne!(good, first);
+    shop.until_served(&good);
+    let trial = shop.trial(&good);
+    assert_eq!((trial["tries"].as_str(), trial["verdict"].as_str()), ("1", "fit"), "{trial:?}");
+
+    let stored = Version::decode(&shop.redis.of_models(&service, "versions:learned")[&good]).expect("a version");
+    assert!(!stored.warmup().is_empty());
+    let broken = broken(&stored);
+    shop.publish(&broken);
+    let id = broken.id().to_string();
+    shop.until_all("left", |told| told["version"] == good.as_str() && told["refused"]["version"] == id.as_str());
+    let trial = shop.trial(&id);
+    assert_eq!((trial["tries"].as_str(), trial["verdict"].as_str()), ("1", "unfit"), "{trial:?}");
+    assert!(trial["reason"].ends_with("scores that are no numbers"), "{trial:?}");
+    shop.servers.push(server(3));
+    shop.until_all("left by one that begins as well", |told| told["version"] == good.as_str());
+    for server in &shop.servers {
+        let answer = server.rank("learned", &ranking("q", 700, "u1", &["i1", "i2", "i3"]));
+        assert!(answer.get("fallback").is_none(), "{answer}");
+    }
 }

@@ -24,7 +24,7 @@ use rankwright_crds::RankingService;
 use std::sync::Arc;
 use tracing::{info, warn};
 
-pub use children::{delete, kinds, unwanted};
+pub use children::{delete, kinds, owned, unwanted};
 
 /// A version that no object has: with it, an apply makes an object, and is refused where there is one already. So the
 /// object has one field manager from the start, which it would not have after a `POST`.
@@ -95,7 +95,10 @@ fn makes_pods(child: &Child) -> bool {
 /// Whether pods begin with it: the configuration that they mount, or who they are.
 fn is_for_pods(service: &RankingService, child: &Child) -> bool {
     match child.resource.kind.as_str() {
-        "ConfigMap" => child.object.name_any() == labels::config_map(&service.name_any()),
+        "ConfigMap" => {
+            let (service, name) = (service.name_any(), child.object.name_any());
+            name == labels::config_map(&service) || labels::is_rank_configuration(&service, &name)
+        }
         kind => kind == "ServiceAccount",
     }
 }

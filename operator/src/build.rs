@@ -21,6 +21,7 @@ use crate::validate::Plan;
 /// Every object of a service. What other objects name comes first.
 pub fn desired(plan: &Plan) -> Vec<Child> {
     let mut children = vec![config_map::config_map(plan)];
+    children.extend(config_map::of_rank(plan));
     children.extend(account::account(plan));
     children.extend(rank::children(plan));
     children.extend(ingest::children(plan));

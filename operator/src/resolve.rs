@@ -9,6 +9,7 @@ pub use rivals::{Rival, rivals};
 pub use references::{Content, Kind, Reference, TLS_KEYS, besides, of_component, of_configuration, of_service};
 
 use crate::apis::Apis;
+use crate::apply;
 use crate::build::pod::CONFIGURATION;
 use crate::cache::Known;
 use crate::labels::{self, CONFIGURATION_DIGEST, Component, PODS_DIGEST, REFERENCES_DIGEST};
@@ -16,6 +17,7 @@ use crate::reconcile::Context;
 use crate::{Error, Result};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use kube::api::ApiResource;
 use kube::{Api, Client, ResourceExt};
 use rankwright_crds::RankingService;
 use std::collections::BTreeMap;
@@ -33,6 +35,8 @@ pub struct Resolved {
     pub ingest: Option<Rollout>,
     /// The configuration that its pods were given last, where it is being deleted.
     pub kept: Option<String>,
+    /// ConfigMaps that rank servers of this revision or of an earlier one read.
+    pub configurations: Vec<String>,
     /// Versions that there are of models that are pinned to another one than before.
     pub versions: BTreeMap<String, Vec<String>>,
 }
@@ -70,8 +74,10 @@ pub async fn references(ctx: &Context, service: &RankingService, apis: Apis) -> 
     let rank = deployment(ctx, service, Component::Rank).await?.as_ref().and_then(rolled_out);
     let ingest = deployment(ctx, service, Component::Ingest).await?.as_ref().and_then(rolled_out);
     let kept = kept_configuration(ctx, service).await?;
-    let versions = pins::versions(ctx, service).await?;
-    Ok(Resolved { objects, apis, rank, ingest, kept, versions })
+    let configurations = configurations(ctx, service).await?;
+    let mut resolved = Resolved { objects, apis, rank, ingest, kept, configurations, ..Resolved::default() };
+    resolved.versions = pins::versions(ctx, service, &resolved).await?;
+    Ok(resolved)
 }
 
 /// The configuration that the pods of a resource were given last. While it is not being deleted nobody asks for that.
@@ -84,6 +90,13 @@ async fn kept_configuration(ctx: &Context, service: &RankingService) -> Result<O
     let found = api.get_opt(&name).await.map_err(Error::reading(format!("ConfigMap {name}")))?;
     let ours = found.filter(|map| labels::owns(service, map));
     Ok(ours.and_then(|map| map.data?.remove(CONFIGURATION)))
+}
+
+/// Names of the ConfigMaps that rank servers read.
+async fn configurations(ctx: &Context, service: &RankingService) -> Result<Vec<String>> {
+    let owned = apply::owned(ctx, service, &ApiResource::erase::<ConfigMap>(&())).await?;
+    let of_rank = |name: &String| labels::is_rank_configuration(&service.name_any(), name);
+    Ok(owned.into_iter().map(|(name, _)| name).filter(of_rank).collect())
 }
 
 /// The Deployment in the place of a part, as the watches have shown it, or as it is.

@@ -3,7 +3,7 @@
 //! A new operator may build other pods of the same resource. Were all services replaced at the same time, a mistake would reach all
 //! of them. What the author of a resource changes is never held.
 
-use crate::build::Child;
+use crate::build::{Child, Mode};
 use crate::labels::PODS_DIGEST;
 use crate::reconcile::locked;
 use crate::resolve::Rollout;
@@ -117,7 +117,7 @@ pub fn held(desired: Vec<Child>) -> Vec<Child> {
 fn as_it_is(child: Child) -> Child {
     match child.resource.kind.as_str() {
         "Deployment" | "CronJob" => child.kept(),
-        "ConfigMap" => child.once(),
+        "ConfigMap" if child.mode == Mode::Apply => child.once(),
         _ => child,
     }
 }
@@ -131,7 +131,6 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::build;
-    use crate::build::Mode;
     use crate::testing::planned;
     use serde_json::json;
 

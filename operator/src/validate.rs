@@ -13,7 +13,7 @@ pub use warnings::IDLE_NUMBER;
 
 use crate::apis::{Apis, OptionalApi};
 use crate::labels::{self, Component};
-use crate::resolve::{self, Reference, Resolved};
+use crate::resolve::{self, Reference, Resolved, Rollout};
 use configuration::Rendered;
 use k8s_openapi::api::core::v1::PodTemplateSpec;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
@@ -81,6 +81,8 @@ pub struct Plan {
     pub service: String,
     /// The engine's configuration.
     pub configuration: Rendered,
+    /// ConfigMaps with former configurations, which rank servers of an earlier revision may read.
+    pub former: Vec<String>,
     /// Why that is the one of before, of a resource that is being deleted.
     pub outdated: Option<Refusal>,
     /// Digests of what pods refer to.
@@ -128,8 +130,8 @@ pub fn plan(service: &RankingService, resolved: &Resolved, defaults: &Defaults) 
         None => right(spec, resolved, &namespace)?,
         Some(_) => removable(spec, resolved, &namespace)?,
     }
-    pins(spec, resolved)?;
     let (mut configuration, outdated) = configured(&name, spec, resolved, &namespace)?;
+    pins(spec, &configuration, resolved)?;
     let templates = pod_template::of(spec)?;
     let (images, held) = images::images(spec, resolved, defaults, former(service));
     let mut references =
@@ -151,6 +153,7 @@ pub fn plan(service: &RankingService, resolved: &Resolved, defaults: &Defaults) 
         user: defaults.user,
         cluster: defaults.cluster.clone(),
         spec: spec.clone(),
+        former: former_configurations(&name, resolved, &configuration),
         owner,
         name,
         namespace,
@@ -180,10 +183,11 @@ fn right(spec: &RankingServiceSpec, resolved: &Resolved, namespace: &str) -> Res
 }
 
 /// A version that is not there would leave all servers without any.
-fn pins(spec: &RankingServiceSpec, resolved: &Resolved) -> Result<(), Refusal> {
+fn pins(spec: &RankingServiceSpec, configuration: &Rendered, resolved: &Resolved) -> Result<(), Refusal> {
     for (model, versions) in &resolved.versions {
-        let Some(pinned) = spec.model_version.get(model).filter(|pinned| !versions.contains(pinned)) else { continue };
-        return Err(Refusal::no_such_version(model, pinned, versions));
+        let pinned = configuration.pins.get(model);
+        let Some(pinned) = pinned.filter(|pinned| !versions.contains(pinned)) else { continue };
+        return Err(Refusal::no_such_version(&configuration::pinned_by(spec, model), pinned, versions));
     }
     Ok(())
 }
@@ -207,6 +211,16 @@ fn configured(
         (Err(refusal), Some(text)) => Ok((configuration::kept(text), Some(refusal))),
         (Err(refusal), None) => Err(refusal),
     }
+}
+
+/// ConfigMaps of rank servers, but for that of this configuration, until no server of an earlier revision is left.
+fn former_configurations(name: &str, resolved: &Resolved, configuration: &Rendered) -> Vec<String> {
+    let begins_with = |rank: &Rollout| rank.digests.as_ref().is_some_and(|[digest, _]| *digest == configuration.digest);
+    if resolved.rank.as_ref().is_some_and(|rank| rank.complete && begins_with(rank)) {
+        return Vec::new();
+    }
+    let wanted = labels::rank_configuration(name, &configuration.digest);
+    resolved.configurations.iter().filter(|former| **former != wanted).cloned().collect()
 }
 
 /// The image that all rank servers ran when that was told last.
@@ -342,6 +356,11 @@ impl Plan {
     /// Name of a part's main object.
     pub fn named(&self, component: Component) -> String {
         component.of(&self.name)
+    }
+
+    /// Name of the ConfigMap that rank servers read.
+    pub fn rank_configuration(&self) -> String {
+        labels::rank_configuration(&self.name, &self.configuration.digest)
     }
 
     /// Name of the service account of the pods.

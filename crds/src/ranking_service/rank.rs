@@ -59,8 +59,8 @@ pub struct Rank {
     pub page: Option<Page>,
     /// What is replayed before a server calls itself ready, and before it takes up a new version, for models whose
     /// configuration does not say.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub warmup: Option<Warmup>,
+    #[serde(default)]
+    pub warmup: Warmup,
     /// What a server may take to end when it is stopped, in seconds: 5 until no node sends it any more, then all but 10
     /// for running requests.
     #[serde(default = "forty_five")]
@@ -85,7 +85,7 @@ impl Default for Rank {
             tls: None,
             token_secret_ref: None,
             page: None,
-            warmup: None,
+            warmup: Warmup::default(),
             termination_grace_period_seconds: forty_five(),
             pod: PodOptions::default(),
         }
@@ -361,6 +361,12 @@ pub struct Warmup {
     #[serde(default = "ten")]
     #[schemars(range(min = 1, max = 600))]
     pub duration_seconds: i32,
+}
+
+impl Default for Warmup {
+    fn default() -> Self {
+        Self { sampled_requests: hundred(), duration_seconds: ten() }
+    }
 }
 
 fn one() -> IntOrString {

@@ -26,7 +26,7 @@ struct Field {
 }
 
 /// How many values agree; what does not is an error.
-pub fn compare(case: &Path, expected: &Path, ours: &Path) -> Result<usize, String> {
+pub(crate) fn compare(case: &Path, expected: &Path, ours: &Path) -> Result<usize, String> {
     let config = json(&case.join("config.yml"));
     let rates: Vec<&Value> = each(&config["features"]).filter(|feature| is_over_item_field(feature)).collect();
     let requests = lines(&case.join("requests.jsonl"));
@@ -115,7 +115,7 @@ impl Field {
 
     fn at(&self, item: &str, time: i64) -> BTreeSet<String> {
         let updates = self.updates.get(item).into_iter().flatten();
-        updates.filter(|(at, _)| *at <= time).next_back().map(|(_, values)| values.clone()).unwrap_or_default()
+        updates.rev().find(|(at, _)| *at <= time).map(|(_, values)| values.clone()).unwrap_or_default()
     }
 
     /// By how much rates of an item may differ.

@@ -78,10 +78,8 @@ pub async fn unwanted(
     let mut found = Vec::new();
     for resource in kinds(optional) {
         // any sight of them will do: one that has gone on is deleted by nobody, as its identity is named
-        let owned = match ctx.cache(&namespace).owned(&resource.kind, &namespace, &service.uid().unwrap_or_default()) {
-            Some(seen) => {
-                seen.into_iter().filter(|(_, sight)| !sight.going).map(|(name, sight)| (name, sight.uid)).collect()
-            }
+        let owned = match shown(ctx, service, &resource) {
+            Some(shown) => shown,
             None if cleared => continue,
             None => listed(&ctx.client, service, &resource).await?,
         };
@@ -94,7 +92,25 @@ pub async fn unwanted(
     Ok(found)
 }
 
-/// Name and identity of all objects of a kind that belong to a service.
+/// Name and identity of all objects of a kind that belong to a service, as the watches show them, or as they are.
+///
+/// # Errors
+/// When they cannot be listed.
+pub async fn owned(ctx: &Context, service: &RankingService, resource: &ApiResource) -> Result<Vec<(String, String)>> {
+    match shown(ctx, service, resource) {
+        Some(shown) => Ok(shown),
+        None => listed(&ctx.client, service, resource).await,
+    }
+}
+
+/// The same as the watches show them; nothing where none tells.
+fn shown(ctx: &Context, service: &RankingService, resource: &ApiResource) -> Option<Vec<(String, String)>> {
+    let (namespace, uid) = (service.namespace().unwrap_or_default(), service.uid().unwrap_or_default());
+    let shown = ctx.cache(&namespace).owned(&resource.kind, &namespace, &uid)?;
+    Some(shown.into_iter().filter(|(_, sight)| !sight.going).map(|(name, sight)| (name, sight.uid)).collect())
+}
+
+/// The same as they are.
 async fn listed(client: &Client, service: &RankingService, resource: &ApiResource) -> Result<Vec<(String, String)>> {
     let selected = ListParams::default().match_any().labels(&labels::text(&labels::common(&service.name_any())));
     let api: Api<DynamicObject> =

@@ -137,6 +137,37 @@ fn the_number_of_replicas_is_left_to_an_autoscaler() {
     assert_eq!((replicas(&fixed, "shop-rank"), replicas(&fixed, "shop-ingest")), (Some(json!(5)), Some(json!(1))));
 }
 
+/// Name of the ConfigMap that an object's pods have as their configuration.
+fn configuration_of(children: &[Child], name: &str) -> String {
+    let data = &children.iter().find(|child| child.name() == name).unwrap().object.data;
+    let pod = data.pointer("/spec/template/spec").or_else(|| data.pointer("/spec/jobTemplate/spec/template/spec"));
+    pod.unwrap()["volumes"][0]["configMap"]["name"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn rank_servers_have_a_config_map_for_each_configuration_and_all_others_one() {
+    let of = |over: Value| {
+        let mut over = over;
+        over["training"] = json!({"schedule": "@daily"});
+        let plan = Plan { former: vec!["shop-config-0123456789".to_owned()], ..planned(over).unwrap() };
+        let children = desired(&plan);
+        for name in ["Deployment shop-ingest", "CronJob shop-training"] {
+            assert_eq!(configuration_of(&children, name), "shop-config");
+        }
+        let name = configuration_of(&children, "Deployment shop-rank");
+        let map = children.iter().find(|child| child.name() == format!("ConfigMap {name}")).unwrap();
+        assert_eq!((&map.object.data["immutable"], map.mode), (&json!(true), Mode::Apply));
+        assert_eq!(map.object.data["data"]["config.yml"], json!(plan.configuration.text));
+        let former = children.iter().find(|child| child.name() == "ConfigMap shop-config-0123456789").unwrap();
+        assert_eq!(former.mode, Mode::Keep, "it is never written");
+        let held = crate::rolling::held(children.clone());
+        let held = held.iter().find(|child| child.name() == former.name()).unwrap();
+        assert_eq!(held.mode, Mode::Keep, "nor where it is gone");
+        name
+    };
+    assert_ne!(of(json!({})), of(json!({"modelVersion": {"shop": "v1"}})));
+}
+
 #[test]
 fn an_import_that_is_done_is_kept_and_not_made_again() {
     let mode = |plan: &Plan| desired(plan).into_iter().find(|child| child.resource.kind == "Job").unwrap().mode;

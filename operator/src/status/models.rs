@@ -42,11 +42,13 @@ pub(super) fn last<'a>(seen: Option<&'a Trained>, before: Option<&TrainingStatus
 /// All models of the configuration; as they were told before, while that is refused. What nobody tells now stays as it was.
 pub(super) fn models(facts: &Facts<'_>, last: &Last<'_>, before: &[ModelStatus]) -> Vec<ModelStatus> {
     let report = last.report;
-    let pins = &facts.service.spec.model_version;
     let model = |name: &String| {
         let known = before.iter().find(|model| model.name == *name).cloned().unwrap_or_default();
         // what is refused is not pinned
-        let pinned = if facts.plan.is_some() { pins.get(name).cloned() } else { known.pinned.clone() };
+        let pinned = match facts.plan {
+            Some(plan) => plan.configuration.pins.get(name).cloned(),
+            None => known.pinned.clone(),
+        };
         let served = known.version.clone().or_else(|| known.lost.clone());
         let mut model = ModelStatus { name: name.clone(), pinned, ..known };
         match facts.observed.heard.serving(name, model.version.as_deref()) {

@@ -1,5 +1,6 @@
 #![allow(clippy::unwrap_used)]
 
+mod health;
 mod lost;
 mod schedules;
 

@@ -3,6 +3,8 @@
 mod models;
 mod sections;
 
+pub(crate) use models::pinned_by;
+
 use super::{Refusal, digest_of};
 use crate::resolve::{Kind, Resolved};
 use rankwright_config::feature::{self, MatchMethod};
@@ -10,7 +12,7 @@ use rankwright_config::model::Encoder;
 use rankwright_config::{Config, Errors, Feature, Model};
 use rankwright_crds::RankingServiceSpec;
 use serde_json::{Map, Value, json};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A configuration as programs read it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -29,6 +31,8 @@ pub struct Rendered {
     pub unbounded: Unbounded,
     /// All models.
     pub models: Vec<String>,
+    /// Versions that models are pinned to, by the resource or by what its author wrote as the configuration.
+    pub pins: BTreeMap<String, String>,
     /// What works, and probably not as meant.
     pub warnings: Vec<String>,
 }
@@ -61,6 +65,7 @@ pub(super) fn rendered(service: &str, spec: &RankingServiceSpec, resolved: &Reso
     let mut tree = written(spec, resolved)?;
     sections::overlay(&mut tree, spec)?;
     models::overlay(&mut tree, spec)?;
+    models::are_versions(&tree, spec)?;
     let text = yaml(&tree)?;
     let (config, warnings) = Config::parse(&text, "configuration").map_err(|errors| invalid(&errors))?;
     models::known(service, spec, &config)?;
@@ -86,6 +91,7 @@ fn of_models(config: &Config, text: String) -> Rendered {
     let learns = |model: &Model| model.learning().is_some();
     Rendered {
         models: config.models.keys().cloned().collect(),
+        pins: config.models.iter().filter_map(pin).collect(),
         trained: config.models.iter().filter(|(_, model)| learns(model)).map(|(name, _)| name.clone()).collect(),
         texts: Texts {
             features: config.features.iter().any(computes),
@@ -99,6 +105,20 @@ fn of_models(config: &Config, text: String) -> Rendered {
         text,
         ..Rendered::default()
     }
+}
+
+fn pin((name, model): (&String, &Model)) -> Option<(String, String)> {
+    Some((name.clone(), model.learning()?.version.clone()?))
+}
+
+/// Versions that models are to be pinned to, before all of that is checked.
+pub fn pins(spec: &RankingServiceSpec, resolved: &Resolved) -> BTreeMap<String, String> {
+    let tree = written(spec, resolved).unwrap_or_default(); // what is wrong with it is said when it is put together
+    let models = tree.get("models").and_then(Value::as_object).into_iter().flatten();
+    let written = models.filter_map(|(name, model)| Some((name.clone(), model.get("version")?.as_str()?.to_owned())));
+    let mut pins: BTreeMap<_, _> = written.collect();
+    pins.extend(spec.model_version.clone());
+    pins
 }
 
 /// Whether a feature holds a file in memory.

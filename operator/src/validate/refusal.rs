@@ -106,11 +106,10 @@ impl Refusal {
     }
 
     /// A model is pinned to a version that is not among those that there are.
-    pub(crate) fn no_such_version(model: &str, pinned: &str, versions: &[String]) -> Self {
+    pub(crate) fn no_such_version(field: &str, pinned: &str, versions: &[String]) -> Self {
         let there = if versions.is_empty() { "none yet".to_owned() } else { versions.join(", ") };
-        let problem = format!(
-            "spec.modelVersion.{model}: there is no version {pinned}; there are: {there}; nothing of the resource is changed"
-        );
+        let problem =
+            format!("{field}: there is no version {pinned}; there are: {there}; nothing of the resource is changed");
         Self::NoSuchVersion { problem }
     }
 

@@ -6,7 +6,7 @@ mod schedules;
 mod warnings;
 
 use super::*;
-use crate::resolve::{Kind, Rollout};
+use crate::resolve::Kind;
 use crate::testing::{defaults, going, planned, resolved, service};
 use rankwright_config::{Config, Model, State};
 use serde_json::{Value, json};
@@ -146,6 +146,21 @@ fn workers_start_again_for_what_models_are_trained_on_alone() {
 }
 
 #[test]
+fn former_configurations_stay_until_no_server_of_an_earlier_revision_is_left() {
+    let wanted = planned(json!({})).unwrap();
+    let configurations = vec!["shop-config-0123456789".to_owned(), wanted.rank_configuration()];
+    let former = |digest: &str, complete| {
+        let rank = Rollout { digests: Some([digest.to_owned(), String::new()]), complete, ..Rollout::default() };
+        let resolved = Resolved { rank: Some(rank), configurations: configurations.clone(), ..resolved() };
+        plan(&service(json!({})), &resolved, &defaults()).unwrap().former
+    };
+    let digest = &wanted.configuration.digest;
+    assert_eq!(former("0123456789abcdef", true), configurations[..1], "servers run with the former one");
+    assert_eq!(former(digest, false), configurations[..1], "some of them still do");
+    assert_eq!(former(digest, true), [""; 0]);
+}
+
+#[test]
 fn a_pin_that_is_no_version_is_refused_with_what_to_do() {
     for word in ["latest", "Latest", "current"] {
         let told = refusal(json!({"modelVersion": {"shop": word}}));
@@ -153,17 +168,22 @@ fn a_pin_that_is_no_version_is_refused_with_what_to_do() {
             told.starts_with(&format!("SpecInvalid: spec.modelVersion.shop: {word} is no version: leave")),
             "{told}"
         );
+        let written = refusal(json!({"configuration": {"inline": {"models": {"shop": {"version": word}}}}}));
+        let expected =
+            format!("SpecInvalid: spec.configuration.inline.models.shop.version: {word} is no version: leave");
+        assert!(written.starts_with(&expected), "{written}");
     }
 }
 
 #[test]
 fn a_pin_on_a_version_that_no_server_knows_is_refused_with_those_that_there_are() {
     let pinned = service(json!({"modelVersion": {"shop": "v7"}}));
-    let plan_with = |versions: &[&str]| {
+    let plan_of = |service: &RankingService, versions: &[&str]| {
         let versions = versions.iter().map(|version| (*version).to_owned()).collect();
         let resolved = Resolved { versions: [("shop".to_owned(), versions)].into(), ..resolved() };
-        plan(&pinned, &resolved, &defaults()).map(drop)
+        plan(service, &resolved, &defaults()).map(drop)
     };
+    let plan_with = |versions: &[&str]| plan_of(&pinned, versions);
     assert_eq!(plan_with(&["v6", "v7"]), Ok(()));
     let refusal = plan_with(&["v5", "v6"]).unwrap_err();
     assert_eq!(refusal.reason(), "NoSuchVersion");
@@ -171,6 +191,13 @@ fn a_pin_on_a_version_that_no_server_knows_is_refused_with_those_that_there_are(
     assert_eq!(refusal.to_string(), text);
     assert!(plan_with(&[]).unwrap_err().to_string().contains("there are: none yet"));
     assert_eq!(plan(&pinned, &resolved(), &defaults()).map(drop), Ok(()), "no server was asked");
+    let written = service(json!({"configuration": {"inline": {"models": {"shop": {"version": "v7"}}}}}));
+    assert_eq!(plan_of(&written, &["v6", "v7"]), Ok(()));
+    let refusal = plan_of(&written, &["v5"]).unwrap_err().to_string();
+    assert!(
+        refusal.starts_with("spec.configuration.inline.models.shop.version: there is no version v7; there are: v5;"),
+        "{refusal}"
+    );
 }
 
 #[test]
@@ -178,7 +205,6 @@ fn pins_and_defaults_reach_the_models_that_learn_alone() {
     let asked = json!({
         "modelVersion": {"shop": "v1"},
         "training": {"schedule": "@daily", "qualityGate": {"metric": "NDCG@10", "margin": "0.5"}, "keepVersions": 4},
-        "rank": {"warmup": {}},
     });
     let config = configuration(asked);
     let Model::LambdaMart(shop) = &config.models["shop"] else { panic!("it learns") };
@@ -186,24 +212,25 @@ fn pins_and_defaults_reach_the_models_that_learn_alone() {
         (shop.learning.version.as_deref(), shop.learning.keep_versions, shop.learning.gate.margin),
         (Some("v1"), 4, 0.5)
     );
-    assert_eq!(shop.warmup.unwrap().sampled_requests, 100);
+    let warmup = shop.warmup.unwrap();
+    assert_eq!((warmup.sampled_requests, warmup.duration.as_secs()), (100, 10), "no version serves untried");
     let similar = json!({"type": "als", "interactions": ["click"]});
     let alike = json!({"type": "semantic", "encoder": {"type": "csv", "dim": 2, "path": "/e.csv"}});
     let asked = json!({
         "configuration": {"inline": {"models": {"similar": similar, "alike": alike}}},
         "modelVersion": {"similar": "v7", "alike": "v8"},
         "training": {"schedule": "@daily", "qualityGate": {"metric": "NDCG@10", "margin": "0.5"}, "keepVersions": 4},
-        "rank": {"warmup": {}},
     });
     let models = configuration(asked).models;
     assert_eq!(models["alike"].learning().unwrap().version.as_deref(), Some("v8"));
     let learning = models["similar"].learning().cloned().unwrap();
     assert_eq!((learning.version.as_deref(), learning.keep_versions), (Some("v7"), 4));
     assert_eq!((learning.gate.margin, learning.gate.metric), (0.5, None), "its only metric is another one");
-    let own = json!({"keepVersions": 2});
+    let own = json!({"keepVersions": 2, "warmup": {"sampledRequests": 0, "duration": "0s"}});
     let spared = json!({"training": {"schedule": "@daily"}, "configuration": {"inline": {"models": {"shop": own}}}});
     let Model::LambdaMart(shop) = &configuration(spared).models["shop"] else { panic!("it learns") };
-    assert_eq!(shop.learning.keep_versions, 2, "what the configuration says counts");
+    let said = (shop.learning.keep_versions, shop.warmup.unwrap().sampled_requests);
+    assert_eq!(said, (2, 0), "what the configuration says counts");
     assert!(refusal(json!({"modelVersion": {"as-is": "v1"}})).contains("no model as-is that is trained; it has: shop"));
     assert!(
         refusal(json!({"training": {"schedule": "@daily", "models": ["nobody"]}})).contains("spec.training.models")

@@ -224,7 +224,7 @@ impl Stage {
         if self == Self::Purged {
             cluster.until_gone::<RankingService>(name).await;
             cluster.until_gone::<Job>(&format!("{name}-purge")).await;
-            cluster.until_gone::<ConfigMap>(&format!("{name}-config")).await;
+            cluster.none_left::<ConfigMap>(&format!("app.kubernetes.io/instance={name}")).await;
             cluster.until_gone::<ServiceAccount>(name).await;
         }
         if self == Self::Fixed {

@@ -4,7 +4,8 @@ use crate::cluster::{IMAGE, Servers, in_own_namespace};
 use crate::pods::labels;
 use crate::samples::{minimal, with};
 use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::{ConfigMap, Pod, Volume};
+use kube::ResourceExt;
 use rankwright_crds::RankingService;
 use serde_json::json;
 
@@ -87,4 +88,62 @@ async fn a_new_operator_replaces_one_service_after_the_other() {
     cluster.apply::<RankingService>(second, changed).await;
     cluster.until(&format!("{second}-rank"), "is replaced", |rank: &Deployment| image(rank) == NEWER).await;
     operator.end().await;
+}
+
+/// Name of the ConfigMap that pods have as their configuration.
+fn configuration(volumes: Option<&Vec<Volume>>) -> String {
+    let volume = volumes.unwrap().iter().find(|volume| volume.name == "configuration");
+    volume.unwrap().config_map.as_ref().unwrap().name.clone()
+}
+
+#[tokio::test]
+async fn a_server_of_before_a_change_keeps_its_configuration_until_new_ones_have_taken_its_place() {
+    let Some(cluster) = in_own_namespace().await else { return };
+    let operator = cluster.operator(&Servers::answering());
+    cluster.apply::<RankingService>("shop", minimal()).await;
+    cluster.all_ready("shop", "rank", 2).await;
+    cluster.told("shop", "RankServerReady", "True", "Available").await;
+    let of_deployment =
+        |rank: &Deployment| configuration(rank.spec.as_ref().unwrap().template.spec.as_ref().unwrap().volumes.as_ref());
+    let former = of_deployment(&cluster.get("shop-rank").await);
+    let text = |map: &ConfigMap| map.data.as_ref().unwrap()["config.yml"].clone();
+    let written = text(&cluster.get(&former).await);
+    let change = |weight: i32| {
+        let shop = json!({"weights": {"click": weight}});
+        with(minimal(), json!({"spec": {"configuration": {"inline": {"models": {"shop": shop}}}}}))
+    };
+    for weight in [7, 8] {
+        cluster.apply::<RankingService>("shop", change(weight)).await;
+        let said = format!("click: {weight}");
+        cluster.until("shop-config", "is new", |map: &ConfigMap| text(map).contains(&said)).await;
+    }
+    cluster.told("shop", "RankServerReady", "True", "RollingOut").await;
+    let wanted = of_deployment(&cluster.get("shop-rank").await);
+    assert_ne!(wanted, former);
+
+    // a former server that is evicted comes back as it was, however often the change is changed
+    let pods: Vec<Pod> = cluster.list(&labels("shop", "rank")).await;
+    let mounted = |pod: &Pod| configuration(pod.spec.as_ref().unwrap().volumes.as_ref());
+    assert_eq!(pods.iter().filter(|pod| mounted(pod) == former).count(), 2);
+    let map: ConfigMap = cluster.get(&former).await;
+    assert_eq!((text(&map), map.immutable), (written, Some(true)));
+
+    loop {
+        let there = cluster.api::<ConfigMap>().get_opt(&former).await.unwrap().is_some();
+        let pods: Vec<Pod> = cluster.list(&labels("shop", "rank")).await;
+        assert!(there || pods.iter().all(|pod| mounted(pod) == wanted), "a server may need it yet");
+        for pod in pods.iter().filter(|pod| mounted(pod) == wanted && pod.status.as_ref().unwrap().pod_ip.is_none()) {
+            cluster.make_ready(pod).await;
+        }
+        if pods.len() == 2 && pods.iter().all(|pod| mounted(pod) == wanted) {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+    cluster.until_gone::<ConfigMap>(&former).await;
+    let left: Vec<ConfigMap> = cluster.list(&labels("shop", "rank")).await;
+    assert_eq!(left.iter().map(ResourceExt::name_any).collect::<Vec<_>>(), [wanted]);
+    cluster.all_ready("shop", "ingest", 1).await;
+    cluster.told("shop", "Ready", "True", "AllPartsWork").await;
+    cluster.writes_nothing_at_rest("shop", operator).await;
 }

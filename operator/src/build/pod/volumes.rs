@@ -31,10 +31,14 @@ pub(super) fn configuration_path() -> String {
 
 pub(super) fn volumes(plan: &Plan, component: Component, options: &PodOptions, scratch: Option<&str>) -> Vec<Volume> {
     let [configuration, _, temporary, _] = OWN;
+    let map = match component {
+        Component::Rank => plan.rank_configuration(),
+        _ => labels::config_map(&plan.name),
+    };
     let mut volumes = vec![
         Volume {
             name: configuration.to_owned(),
-            config_map: Some(ConfigMapVolumeSource { name: labels::config_map(&plan.name), ..Default::default() }),
+            config_map: Some(ConfigMapVolumeSource { name: map, ..Default::default() }),
             ..Volume::default()
         },
         Volume {

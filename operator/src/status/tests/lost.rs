@@ -110,7 +110,7 @@ fn a_version_that_did_not_work_is_told_beside_the_one_that_is_served() {
 #[test]
 fn a_pin_that_is_refused_is_not_told_as_pinned() {
     let before = told(json!({}), &working(), &saying("v1"));
-    let refusal = Error::Refused(Refusal::no_such_version("shop", "v7", &["v1".to_owned()]));
+    let refusal = Error::Refused(Refusal::no_such_version("spec.modelVersion.shop", "v7", &["v1".to_owned()]));
     let mut service = service(json!({"modelVersion": {"shop": "v7"}}));
     service.status = Some(before);
     let status = not_carried_out(&service, &refusal, &saying("v1"));

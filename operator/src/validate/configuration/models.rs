@@ -21,12 +21,6 @@ pub(super) fn overlay(tree: &mut Map<String, Value>, spec: &RankingServiceSpec) 
             model.entry(key).or_insert(value);
         }
         let Some(pinned) = spec.model_version.get(name) else { continue };
-        if ["latest", "newest", "current"].contains(&pinned.to_ascii_lowercase().as_str()) {
-            let problem = format!(
-                "{pinned} is no version: leave the entry out, and servers take up each version that passes its gate by themselves"
-            );
-            return Err(Refusal::unfit(format!("spec.modelVersion.{name}"), problem));
-        }
         if model.get("version").is_some_and(|version| version != pinned) {
             let instead = "spec.modelVersion pins another version: leave one of them out".to_owned();
             return Err(Refusal::Contradiction { path: format!("models.{name}.version"), instead });
@@ -36,9 +30,33 @@ pub(super) fn overlay(tree: &mut Map<String, Value>, spec: &RankingServiceSpec) 
     Ok(())
 }
 
+/// Words that are no versions are told apart with what to do instead.
+pub(super) fn are_versions(tree: &Map<String, Value>, spec: &RankingServiceSpec) -> Result<(), Refusal> {
+    for (name, model) in tree.get("models").and_then(Value::as_object).into_iter().flatten() {
+        let Some(pinned) = model.get("version").and_then(Value::as_str) else { continue };
+        if ["latest", "newest", "current"].contains(&pinned.to_ascii_lowercase().as_str()) {
+            let problem = format!(
+                "{pinned} is no version: leave the entry out, and servers take up each version that passes its gate by themselves"
+            );
+            return Err(Refusal::unfit(pinned_by(spec, name), problem));
+        }
+    }
+    Ok(())
+}
+
+/// The field that pins a model.
+pub(crate) fn pinned_by(spec: &RankingServiceSpec, model: &str) -> String {
+    match (spec.model_version.contains_key(model), &spec.configuration.config_map_ref) {
+        (true, _) => format!("spec.modelVersion.{model}"),
+        (false, Some(map)) => format!("ConfigMap {}, key {}: models.{model}.version", map.name, map.key),
+        (false, None) => format!("spec.configuration.inline.models.{model}.version"),
+    }
+}
+
 fn defaults(spec: &RankingServiceSpec, ranks: bool) -> Vec<(&'static str, Value)> {
     let mut defaults = Vec::new();
-    if let Some(warmup) = spec.rank.warmup.as_ref().filter(|_| ranks) {
+    if ranks {
+        let warmup = &spec.rank.warmup;
         let duration = format!("{}s", warmup.duration_seconds);
         defaults.push(("warmup", json!({ "sampledRequests": warmup.sampled_requests, "duration": duration })));
     }

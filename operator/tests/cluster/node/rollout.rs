@@ -1,15 +1,18 @@
 //! Changes and upgrades under load.
 
 use super::http::{Visitors, post_once_there};
-use super::{in_own_namespace_with_pods, request, service};
+use super::learning::{learns, ranked};
+use super::{access_key, bucket, in_own_namespace_with_pods, kubectl, request, service};
 use crate::cluster::Cluster;
 use crate::pods::labels;
+use crate::samples::with;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Pod;
+use kube::ResourceExt;
 use rankwright_crds::RankingService;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 fn is_rolled_out(deployment: &Deployment) -> bool {
     let status = deployment.status.clone().unwrap_or_default();
@@ -23,6 +26,56 @@ fn with_price_of(field: &str) -> Value {
         {"name": "clicks", "type": "interaction_count", "interaction": "click", "scope": "item"},
     ]);
     service(json!({"spec": {"rank": {"replicas": 2}, "configuration": {"inline": {"features": features}}}}))
+}
+
+/// Names of rank servers that stay, which are ready or not.
+async fn servers(cluster: &Cluster, ready: bool) -> BTreeSet<String> {
+    let is_ready = |pod: &Pod| {
+        let mut conditions = pod.status.iter().flat_map(|status| status.conditions.iter().flatten());
+        conditions.any(|condition| condition.type_ == "Ready" && condition.status == "True")
+    };
+    let pods = cluster.list::<Pod>(&labels("shop", "rank")).await.into_iter();
+    let stay = pods.filter(|pod| pod.metadata.deletion_timestamp.is_none() && is_ready(pod) == ready);
+    stay.map(|pod| pod.name_any()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_rollout_stops_at_the_first_server_that_would_serve_less_and_former_ones_come_back_as_they_were() {
+    let Some(cluster) = in_own_namespace_with_pods().await else { return };
+    access_key(&cluster, "development").await;
+    let learning = json!({"spec": {"training": {"schedule": "0 3 * * *"}, "clickThroughStore": bucket(&cluster)}});
+    let of_price = |field| with(with_price_of(field), learning.clone());
+    cluster.apply::<RankingService>("shop", of_price("item.price")).await;
+    cluster.told("shop", "Ready", "True", "AllPartsWork").await;
+    learns(&cluster, "shop", &["shop"]).await;
+    let (address, asked) = (cluster.address("shop").await, request(&["p1", "p2"]));
+    let visitors = Visitors::start_mixed(4, Duration::from_millis(10), &address, "/rank/shop", &asked);
+
+    // no version was trained on this
+    cluster.apply::<RankingService>("shop", of_price("item.cost")).await;
+    let message = cluster.told("shop", "Ready", "False", "WouldServeLess").await;
+    assert!(message.contains("model shop is served by 2 other servers"), "{message}");
+    cluster.told("shop", "Available", "True", "RequestsAnswered").await;
+    let (stopped, mut former) = (servers(&cluster, false).await, servers(&cluster, true).await);
+    assert_eq!((stopped.len(), former.len()), (1, 2), "one server got the change");
+
+    // one of the others is evicted
+    let gone = former.pop_first().unwrap();
+    kubectl(&["-n", &cluster.namespace, "delete", "pod", &gone]).await;
+    let end = Instant::now() + cluster.patience;
+    while servers(&cluster, true).await.len() < 2 {
+        assert!(Instant::now() < end, "none came in its place");
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    ranked(&cluster, "shop", &["shop"]).await;
+    assert_eq!(servers(&cluster, false).await, stopped, "it waits still, alone");
+
+    // the change is taken back
+    cluster.apply::<RankingService>("shop", of_price("item.price")).await;
+    cluster.told("shop", "Ready", "True", "AllPartsWork").await;
+    ranked(&cluster, "shop", &["shop"]).await;
+    visitors.answered(100).await;
+    visitors.end_with_none_failed().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -248,11 +248,16 @@ impl Slot {
         news
     }
 
-    /// Why this server should not take the place of others, which serve this.
+    /// Why this server should not take the place of others, which serve this. An answer without the model is better than none,
+    /// so where no other server has it, nothing is lacking.
     pub(crate) fn lacks(&self, others: &[Serves]) -> Option<String> {
         self.definition.learning()?;
         let pinned = self.pinned();
         let (name, served) = (&self.name, self.version());
+        let serve = others.iter().filter(|serves| serves.contains_key(name)).count();
+        if serve == 0 {
+            return None;
+        }
         let why = || match self.current() {
             Current::Missing(reason) => reason.to_string(),
             Current::Loaded(_) => "another one is served".to_owned(),
@@ -265,8 +270,7 @@ impl Slot {
                 why()
             ));
         }
-        let serve = others.iter().filter(|serves| serves.contains_key(name)).count();
-        (served.is_none() && serve > 0).then(|| {
+        served.is_none().then(|| {
             format!("model {name} is served by {serve} other servers, and would not be by this one: {}", why())
         })
     }

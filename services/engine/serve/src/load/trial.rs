@@ -71,12 +71,12 @@ impl App {
         }
     }
 
-    /// Replays rankings for at most this time. Nothing of it counts.
+    /// Replays rankings for at most this time, and one however little there is. Nothing of it counts.
     async fn replay(&self, loaded: &Loaded, samples: &[Ranking], time: Duration) -> Replayed {
         let began = Instant::now();
         let Served::Ranker(ranker) = &loaded.model else { return Replayed::Well(0) };
         for (replayed, ranking) in samples.iter().enumerate() {
-            if began.elapsed() >= time {
+            if replayed > 0 && began.elapsed() >= time {
                 return Replayed::Well(replayed);
             }
             match rehearse(self, &**ranker, ranking).await {

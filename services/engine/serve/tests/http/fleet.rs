@@ -197,16 +197,29 @@ async fn a_server_that_would_serve_less_than_others_is_not_ready_while_they_do()
 }
 
 #[tokio::test]
-async fn a_server_without_its_pinned_version_is_not_ready_and_tells_which_there_are() {
+async fn a_server_without_its_pinned_version_is_not_ready_while_others_have_the_model_and_tells_which_there_are() {
     let shop = Shop::new();
     let first = shop.publish(1_000).await;
+    let _one = shop.server("one", CONFIG).await;
     let pin = "20211114T162500000Z-00000000";
-    let pinned = CONFIG.replacen("{type: lambdamart,", &format!("{{type: lambdamart, version: {pin},"), 1);
-    let (one, ready) = shop.server("one", &pinned).await;
+    let (two, ready) = shop.server("two", &pinned(pin)).await;
     assert!(!ready);
-    let reason = one.app.unready().unwrap();
+    let reason = two.app.unready().unwrap();
     assert!(reason.contains(&format!("model shop is pinned to {pin}")), "{reason}");
     assert!(reason.ends_with(&format!("there are: {}", first.id())), "{reason}");
+}
+
+fn pinned(version: &str) -> String {
+    CONFIG.replacen("{type: lambdamart,", &format!("{{type: lambdamart, version: {version},"), 1)
+}
+
+#[tokio::test]
+async fn servers_whose_pinned_version_went_with_all_others_answer_without_it() {
+    let shop = Shop::new(); // as a Redis that comes back empty
+    let pinned = pinned("20211114T162500000Z-00000000");
+    let ((one, first), (_two, second)) = (shop.server("one", &pinned).await, shop.server("two", &pinned).await);
+    assert_eq!((first, second), (true, true));
+    assert_eq!(one.get("/ready").await.status.as_u16(), 200);
 }
 
 #[tokio::test]

@@ -17,13 +17,13 @@ async fn a_version_replays_its_samples_before_it_serves() {
 }
 
 #[tokio::test]
-async fn without_warm_up_time_nothing_is_replayed() {
+async fn without_warm_up_time_one_sample_is_replayed() {
     let service = Service::cold(CONFIG, |builder| builder).await;
     let ranker = ByPrice::falling();
-    let sample = decode_ranking_request(ranking(&["a"]).as_bytes()).unwrap();
-    service.loader.publish_with("new", "1", ranker.clone(), vec![sample]);
+    let samples = ["w1", "w2"].map(|id| decode_ranking_request(ranking(&["a"]).replace("r1", id).as_bytes()).unwrap());
+    service.loader.publish_with("new", "1", ranker.clone(), samples.to_vec());
     service.app.prepare().await;
-    assert!(ranker.seen().lock().is_empty());
+    assert_eq!(*ranker.seen().lock(), ["w1"]);
     assert_eq!(service.post("/rank/new", ranking(&["a"])).await.json().get("fallback"), None);
 }
 
