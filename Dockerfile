@@ -57,7 +57,7 @@ FROM scratch
 ARG VERSION=0.1.0
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="Rankwright" \
-      org.opencontainers.image.description="Re-ranks search results and recommendations by what visitors do" \
+      org.opencontainers.image.description="Reranks search results and recommendations from visitor behaviour" \
       org.opencontainers.image.source="https://github.com/rankwright/rankwright" \
       org.opencontainers.image.licenses="Apache-2.0" \
       org.opencontainers.image.version="${VERSION}" \

@@ -96,7 +96,7 @@ if any(line.strip() for line in lines[at:]):
 
 # --- writing -----------------------------------------------------------------------------------------------------------------
 
-# Types of Kubernetes: what is in them is told there.
+# Types of Kubernetes: its own reference has their fields.
 KUBERNETES = {
     "env": "EnvVar",
     "resources": "ResourceRequirements",
@@ -249,8 +249,12 @@ Made from [crds/rankingservices.yaml](../crds/rankingservices.yaml) by `crds/ref
 `apiVersion: {definition['spec']['group']}/{version['name']}`, `kind: {names['kind']}`, {definition['spec']['scope'].lower()}. kubectl knows it as `{names['plural']}`, `{names['singular']}`
 and `{'`, `'.join(names['shortNames'])}`, and in the category `{'`, `'.join(names['categories'])}`. The same text is in `kubectl explain {names['singular']}.spec`. {cell(root['description'])}
 
-A field that is neither required nor has a default may be left out, and is then not there; *as below* means that what is left out has the defaults of the fields in it. `[]` is any entry of a list, `.*` any key of a map. A type with a capital is one of Kubernetes, whose fields its own reference tells. *Limits are
-slanted*; a rule is told in the words with which the API server refuses what breaks it.
+How to read the tables:
+
+- You may leave out a field that is neither required nor has a default; the resource then lacks it. *As below* means that its fields have the defaults below.
+- `[]` is any entry of a list, `.*` any key of a map.
+- A type with a capital letter is one of Kubernetes; see its own reference.
+- *Limits are slanted.* A rule has the words with which the API server refuses what breaks it.
 
 The API server refuses a whole resource by these rules:
 """)

@@ -1,16 +1,23 @@
 #!/usr/bin/env python3
 """Checks the pages of this repository: pages.py [FOLDER]. Needs no package.
 
-Every relative link and every #anchor of a *.md file resolves, docs/README.md links to every page beside it, every page under docs that a
-source file mentions exists, and no sentence of README.md and docs/*.md has more than 35 words. Prints each fault with its place, and
-ends with 1 where there is one.
+- Every relative link and every #anchor of a *.md file resolves.
+- docs/README.md links to every page beside it, and every page under docs that a source file mentions exists.
+- No sentence and no table cell's sentence has more than 35 words, and none of VAGUE is in a text.
+- A page of docs has 300 to 1,000 words outside code blocks. Pages in the section "Reference" of docs/README.md may be longer.
+- Every test that operator/CAPABILITIES.md names exists.
+
+Prints each fault with its place, and ends with 1 where there is one.
 """
 import os
 import re
 import sys
 
 WORDS = 35
-SKIPPED = {".git", "target", "kept", "node_modules", "pages.rs"}  # pages.rs has broken links on purpose
+PAGE = (300, 1000)
+VAGUE = re.compile(r"\b(nobody|somebody|whoever|anew|former|so many|told of)\b", re.I)  # name the component that acts, and use the usual word
+GENERATED = "docs/kubernetes-reference.md"  # it quotes the rules of crds/src, which the API server prints
+SKIPPED = {".git", "target", "./e2e/kept", "node_modules", "pages.rs"}  # pages.rs has broken links on purpose
 SOURCES = (".rs", ".sh", ".py", ".yaml", ".yml", ".toml", ".tpl", ".txt")
 URL = "github.com/rankwright/rankwright/blob/main/"
 
@@ -25,16 +32,19 @@ def main():
     index = pages.get("docs/README.md", "")
     beside = sorted(name for folder, name in map(os.path.split, pages) if folder == "docs" and name != "README.md")
     faults += [f"docs/{name}: docs/README.md has no link to it" for name in beside if f"]({name})" not in index]
+    reference = re.findall(r"\]\(([\w-]+\.md)\)", index.partition("\n## Reference\n")[2].partition("\n## ")[0])
     for path, text in pages.items():
-        if path == "README.md" or os.path.dirname(path) == "docs":
-            faults += sentences(path, text)
-    print("\n".join(faults) or f"{len(pages)} pages: links resolve, sentences are short")
+        faults += [*sentences(path, text), *(vague(path, text) if path != GENERATED else ())]
+        if os.path.dirname(path) == "docs":
+            faults += length(path, text, reference)
+    faults += abilities(pages.get("operator/CAPABILITIES.md", ""), files)
+    print("\n".join(faults) or f"{len(pages)} pages: links resolve, words are plain, sentences and pages are short")
     return 1 if faults else 0
 
 
 def walk():
     for folder, folders, names in os.walk("."):
-        folders[:] = sorted(name for name in folders if name not in SKIPPED)
+        folders[:] = sorted(name for name in folders if not {name, os.path.join(folder, name)} & SKIPPED)
         yield from (os.path.normpath(os.path.join(folder, name)) for name in sorted(names) if name not in SKIPPED)
 
 
@@ -99,7 +109,7 @@ def mentions(path):
 
 
 def sentences(path, text):
-    """Sentences of paragraphs and list items that are too long. Tables, headings and code are left out."""
+    """Sentences of paragraphs, list items and table cells that are too long. Headings and code are left out."""
     paragraph, begin = [], 0
     for number, line in [*prose(text), (0, "")]:
         line = line.strip()
@@ -110,6 +120,9 @@ def sentences(path, text):
         if not apart:
             begin = begin if paragraph else number
             paragraph.append(re.sub(r"^([-*+]|\d+\.)\s+", "", line))
+        elif line.startswith("|"):
+            for cell in re.sub(r"`[^`]*`", "code", line).split("|"):
+                yield from too_long(path, number, cell.replace("<br>", ". "))
 
 
 def too_long(path, number, text):
@@ -118,6 +131,29 @@ def too_long(path, number, text):
         words = [word for word in sentence.split() if re.search(r"\w", word)]
         if len(words) > WORDS:
             yield f"{path}:{number}: a sentence of {len(words)} words: {' '.join(words[:8])} ..."
+
+
+def vague(path, text):
+    for number, line in prose(text):
+        for word in VAGUE.findall(re.sub(r"`[^`]*`|\]\([^)]*\)|<[^>]*>", "", line)):
+            yield f"{path}:{number}: '{word}': name the component that acts, and use the usual word"
+
+
+def length(path, text, reference):
+    count = sum(bool(re.search(r"\w", word)) for _, line in prose(text) for word in re.sub(r"\]\([^)]*\)", "", line).split())
+    low, high = PAGE
+    if os.path.basename(path) == "README.md" or os.path.basename(path) in reference:
+        return
+    if not low <= count <= high:
+        yield f"{path}: {count} words: a page has {PAGE[0]} to {PAGE[1]}; merge or split it, or list it under Reference in docs/README.md"
+
+
+def abilities(page, files):
+    """Tests that a page names and no source has. `module::…name` stands for the end of a longer name."""
+    named = set(re.findall(r"`(?:\w+::…)?([a-z0-9]+(?:_[a-z0-9]+){2,})`", page))
+    rust = [path for path in files if path.endswith(".rs") and path.startswith(("operator", "e2e"))] if named else []
+    sources = "".join(map(read, rust))
+    yield from (f"operator/CAPABILITIES.md: there is no test {name}" for name in sorted(named) if not re.search(rf"fn \w*{name}\(", sources))
 
 
 if __name__ == "__main__":

@@ -44,7 +44,7 @@ use std::collections::BTreeMap;
     namespaced,
     status = "RankingServiceStatus",
     derive = "PartialEq",
-    doc = "A RankingService re-ranks search results and recommendations by what visitors do: servers that answer rank requests, workers that take in events, and a job that trains models on a schedule.",
+    doc = "A RankingService reranks search results and recommendations from visitor behaviour: servers that answer rank requests, workers that take in events, and a job that trains models on a schedule.",
     scale(
         spec_replicas_path = ".spec.rank.replicas",
         status_replicas_path = ".status.rank.replicas",
@@ -146,9 +146,9 @@ pub struct RankingServiceSpec {
     #[serde(default)]
     pub deletion_policy: DeletionPolicy,
 
-    /// Takes over the objects of a former resource of this name that was deleted with `--cascade=orphan`: those with the
-    /// labels that the operator gives them, and without an owner that is there. Those that are not wanted go. Default: they are left
-    /// alone, and NameTaken is told.
+    /// Takes over the objects of an earlier resource of this name that was deleted with `--cascade=orphan`: those with the
+    /// labels that the operator gives them, and without an existing owner. Those that are not wanted go. Default: the operator leaves
+    /// them alone and reports NameTaken.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub adopt_orphans: bool,
 

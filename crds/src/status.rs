@@ -190,7 +190,7 @@ pub enum ImportPhase {
     Running,
     /// Its state is live.
     Complete,
-    /// The former state stays live.
+    /// The previous state stays live.
     Failed,
     /// It was complete, and another state lies in the place of the one that it filled.
     Lost,

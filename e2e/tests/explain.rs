@@ -7,6 +7,8 @@ use std::io::Write;
 use std::path::Path;
 use std::process::Stdio;
 
+const PAGE: &str = include_str!("../../docs/explanations.md");
+
 /// A made-up shop with trained models, whose state stays in a folder.
 fn shop(folder: &Path) -> String {
     run(&["generate", "--out", &folder.to_string_lossy()]).ok();
@@ -50,6 +52,9 @@ fn what_features_bring_is_told_by_the_command_and_by_the_service() {
     });
     let table = rank(folder, &["--model", "lightgbm", "--explain", "request.txt"]).ok().stdout;
     assert_shows(&table, &told[0]);
+    let page =
+        PAGE.split_once("\n```text\n").and_then(|(_, rest)| rest.split_once("\n```")).expect("the page has a table").0;
+    assert!(table.starts_with(page), "docs/explanations.md shows\n{page}\nthis is\n{table}");
     let plain = rank(folder, &["--model", "lightgbm", "request.txt"]).ok().stdout;
     let items = told[0]["items"].as_array().expect("a list").len();
     assert_eq!(plain.lines().count(), items + 1, "{plain}");

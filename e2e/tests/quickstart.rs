@@ -1,11 +1,25 @@
-//! The README's first command, as it stands.
+//! The README's first command, as it stands, and the figures that the README shows of it.
 
 use rankwright_e2e::program;
 use std::net::TcpListener;
 use std::process::Command;
 
+const README: &str = include_str!("../../README.md");
+
+/// The number behind these words.
+fn figure(words: &str) -> f64 {
+    let rest = README.split_once(words).unwrap_or_else(|| panic!("no {words:?} in the README")).1.trim_start();
+    let number = rest.split(|letter: char| !letter.is_ascii_digit() && letter != '.').next().unwrap_or_default();
+    number.trim_end_matches('.').parse().unwrap_or_else(|_| panic!("no number behind {words:?}"))
+}
+
+/// Items of an answer, first to last.
+fn order(answer: &str) -> Vec<&str> {
+    answer.split("{\"item\":\"").skip(1).filter_map(|rest| rest.split('"').next()).collect()
+}
+
 #[test]
-fn the_quickstart_serves_a_model_that_beats_the_order_shown() {
+fn the_quickstart_serves_a_model_that_beats_the_order_shown_as_the_readme_says() {
     let folder = tempfile::tempdir().expect("there is room for temporary files");
     let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
     let port = free.expect("there is a free port").port();
@@ -23,9 +37,14 @@ fn the_quickstart_serves_a_model_that_beats_the_order_shown() {
     let answer = said.lines().last().and_then(|line| serde_json::from_str::<serde_json::Value>(line).ok());
     let items = answer.as_ref().and_then(|answer| answer["items"].as_array()).map_or(0, Vec::len);
     assert!(items > 1 && answer.is_some_and(|answer| answer["fallback"].is_null()), "{said}");
+    let shown = order(README.split_once("\n```json\n").expect("the README has an answer").1);
+    assert!(
+        shown.len() > 3 && order(said.lines().last().unwrap_or_default()).starts_with(&shown),
+        "{shown:?} in {said}"
+    );
     let qualities = rankwright_e2e::quality::of_log(&log);
     assert_eq!(qualities.len(), 2, "both ranking models tell their quality:\n{log}");
-    for quality in qualities {
+    for quality in &qualities {
         assert!(quality.reranked > quality.shown + 0.05, "{quality:?}");
     }
     let popular_and_similar: Vec<_> = said.lines().rev().skip(1).take(2).collect();
@@ -33,5 +52,11 @@ fn the_quickstart_serves_a_model_that_beats_the_order_shown() {
         let recommended: serde_json::Value = serde_json::from_str(recommended).unwrap_or_else(|_| panic!("{said}"));
         let items = recommended["items"].as_array().map_or(0, Vec::len);
         assert!(items == 5 && recommended["fallback"].is_null(), "{said}");
+    }
+    let asked = qualities.iter().find(|quality| quality.model == "lightgbm").expect("the model of the request");
+    let served = asked.as_served.unwrap_or(asked.reranked);
+    let figures = [("its NDCG@10 is", served), ("visitors were shown has", asked.shown), ("and chance", asked.random)];
+    for (words, measured) in figures {
+        assert!((figure(words) - measured).abs() < 0.01, "the README says {}, this is {asked:?}", figure(words));
     }
 }

@@ -1,5 +1,5 @@
 -- Health of a RankingService for Argo CD: put it under the key
--- resource.customizations.health.rankwright.dev_RankingService of the ConfigMap argocd-cm (docs/kubernetes-operations.md).
+-- resource.customizations.health.rankwright.dev_RankingService of the ConfigMap argocd-cm (docs/kubernetes-rollouts.md).
 local health = {status = "Progressing", message = "waiting for the operator"}
 if obj.status == nil or obj.status.conditions == nil then
   return health

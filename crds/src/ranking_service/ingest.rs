@@ -26,7 +26,7 @@ pub struct Ingest {
     /// Lets the lag decide how many there are. Needs KEDA: without its API there are minReplicas of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub autoscaling: Option<IngestAutoscaling>,
-    /// How workers are replaced after a change: all former ones end before new ones begin.
+    /// How workers are replaced after a change: all previous ones end before new ones start.
     #[serde(default)]
     pub rollout: IngestRollout,
     /// The pods.
@@ -114,8 +114,8 @@ pub struct DeadLetter {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 249))]
     pub topic: Option<String>,
-    /// A file, to which a line of JSON is added for each message; on a volume of ingest.pod, and of import.pod where the stream
-    /// is imported, which lasts longer than a pod and is mounted by all of them.
+    /// A file that gets a line of JSON for each message. It must lie on a volume that outlives pods and that all of them mount: of
+    /// ingest.pod, and of import.pod where the stream is imported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 2, max = 1024), regex(pattern = "^/"))]
     pub path: Option<String>,

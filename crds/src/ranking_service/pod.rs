@@ -78,9 +78,9 @@ pub struct PodOptions {
     #[schemars(length(min = 1, max = 512))]
     pub image: Option<String>,
 
-    /// What the container asks for and may use at most. What is given here replaces all of the default, which suits a small shop:
-    /// requests of 250m and 256Mi for a rank server or an ingest worker, 500m and 1Gi for a training or an import; where a text model
-    /// computes in it 1 and 1Gi, or 1 and 2Gi for a training or an import. A rank server or an ingest worker whose need is known has a memory
+    /// What the container requests and may use at most. A value here replaces the whole default, which suits a small shop. A rank server
+    /// or an ingest worker requests 250m and 256Mi, a training or an import 500m and 1Gi. Where a text model computes in the pod, these are
+    /// 1 and 1Gi, or 1 and 2Gi for a training or an import. A rank server or an ingest worker whose need is known has a memory
     /// limit of four times the request. A memory request in template removes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[x_kube(validation = Rule::new(REQUESTS_ARE_WITHIN_LIMITS).message(REQUEST_ABOVE_LIMIT))]

@@ -35,7 +35,7 @@ pub struct RankRollout {
     #[schemars(range(min = 10, max = 86400))]
     pub progress_deadline_seconds: i32,
     /// Stop a rollout at the first new server that would serve fewer models than the others, or not a pinned version: it does not
-    /// get ready, and former servers go on. Otherwise it answers in the incoming order.
+    /// get ready, and previous servers continue. Otherwise it answers in the incoming order.
     #[serde(default = "yes")]
     pub abort: bool,
 }

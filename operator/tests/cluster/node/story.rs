@@ -1,4 +1,4 @@
-//! From an empty namespace to a rollback, as docs/first-ranking-service.md and docs/kubernetes-operations.md tell it.
+//! From an empty namespace to a rollback, as docs/first-ranking-service.md, docs/kubernetes-imports.md and docs/kubernetes-training.md tell it.
 
 use super::deletion::{keys, until_nothing_is_left};
 use super::http::{Visitors, post, post_once_there};

@@ -22,7 +22,7 @@ const LEAF: u64 = 1024;
 /// The most nodes whose histograms XGBoost keeps (`HistMakerTrainParam::CpuDefaultNodes`).
 const MOST_NODES: u64 = 1 << 16;
 /// Bytes of a row beside its values: label, score, gradient, hessian, its places in lists and leaves. Measured with 24
-/// million rows (docs/operations.md, "Capacity"), what the libraries have besides for a moment included.
+/// million rows (docs/capacity.md), what the libraries have besides for a moment included.
 const ROW: u64 = 44;
 /// Bins of a column of amounts, the one of missing values included.
 const BINS: usize = 257;
