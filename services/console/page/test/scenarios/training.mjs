@@ -24,7 +24,7 @@ export async function run(visitor, file) {
   for (const view of await views.all()) {
     await view.click();
     await page.locator("main h1").waitFor();
-    await page.locator("main :is(section, table, form, .note)").first().waitFor();
+    await page.waitForFunction(() => !document.querySelector("main").innerText.includes("Loading…"));
     visitor.equal(await page.locator("[role=alert]").allInnerTexts(), [], "nothing fails");
     await visitor.accessible(page, `${await page.locator("main h1").innerText()} before the training`);
   }
