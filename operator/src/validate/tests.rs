@@ -260,6 +260,7 @@ fn every_type_of_model_that_learns_gets_its_pin() {
             "als" => json!({"interactions": ["click"]}),
             "trending" => json!({"weights": [{"interaction": "click"}]}),
             "semantic" => json!({"encoder": {"type": "csv", "dim": 2, "path": "/e.csv"}}),
+            "shuffle" => json!({"maxPositionChange": 1}),
             _ => json!({}),
         };
         model["type"] = json!(name);
