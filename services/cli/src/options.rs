@@ -33,7 +33,7 @@ pub(crate) enum Command {
     Train(TrainOptions),
     /// Answer requests over the state and the models there are
     Serve(ServeOptions),
-    /// Import, train and serve in one process; the port opens when training is done
+    /// Import, train and serve in one process; requests are answered when training is done
     Standalone(ImportOptions),
     /// Rank the items of one request, over the state and the models there are, and explain the scores
     Rank(RankOptions),

@@ -78,7 +78,8 @@ impl Sample {
 
     /// Keeps a request that came at `began`, unless it is too large, or there are enough for now.
     pub(crate) fn note(&self, model: &str, body: &[u8], answered: &Answered, began: Instant) {
-        let Some(kept) = self.models.get(model).filter(|_| self.requests > 0 && body.len() <= self.bytes) else {
+        let bytes = RECORD + model.len() + answered.fallback.as_ref().map_or(0, String::len) + body.len();
+        let Some(kept) = self.models.get(model).filter(|_| self.requests > 0 && bytes <= self.bytes) else {
             return;
         };
         if kept.lock().next.is_some_and(|next| began < next) {

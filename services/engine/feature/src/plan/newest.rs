@@ -2,7 +2,7 @@
 
 use super::{Plan, StoredAs};
 use rankwright_event::{RankedItem, Ranking, Timestamp};
-use rankwright_state::{Entity, Fetched, Slot, View};
+use rankwright_state::{Entity, Fetched, Scope, Slot, View};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -25,7 +25,9 @@ impl Plan {
             entity.iter().for_each(|entity| note_newest(entity, &readers, &mut newest));
             let named = std::iter::once(entity).chain(shared).cloned().collect();
             let followed = self.follow(&alone, &Fetched::new(named));
-            let followed = followed.iter().filter_map(|key| fetched.entity(key));
+            // of other items that a visitor's history names, the values are not this one's
+            let followed = followed.iter().filter(|key| !matches!(key.scope, Scope::Item(_)));
+            let followed = followed.filter_map(|key| fetched.entity(key));
             followed.for_each(|entity| note_newest(entity, &readers, &mut newest));
             of_all.iter().for_each(|(feature, time)| _ = newest.entry(feature).or_insert(*time));
             newest
