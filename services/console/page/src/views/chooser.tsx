@@ -56,7 +56,7 @@ export function Chooser({ sample, chosen, models, first, other, status }: Props)
           Until then, write one.
         </p>
       )}
-      {writes && <Editor key={route.value.params.written ?? chosen?.number} chosen={chosen} time={chosen?.request.timestamp ?? known[0]?.request.timestamp ?? Date.now()} status={status} done={() => setOpen(false)} />}
+      {writes && <Editor key={route.value.params.written ?? chosen?.sampled?.number} chosen={chosen} time={chosen?.request.timestamp ?? known[0]?.request.timestamp ?? Date.now()} status={status} done={() => setOpen(false)} />}
       {!writes && chosen && <Context chosen={chosen} />}
     </section>
   );

@@ -28,7 +28,7 @@ export function Try() {
   const sample = useAnswer(has("GET /requests") ? "requests" : "", () => ask<{ requests: Sampled[] }>(get("/requests")).then(({ requests }) => requests), round);
   const models = Object.entries(status.data?.models ?? {}).filter(([, { type }]) => RANKS.includes(type)).map(([name]) => name);
   const chosen = useChosen(sample.data, sample.loading);
-  useFirst(sample.data?.length === 0 && !params.written, round, () => again((round) => round + 1));
+  useFirst(Boolean(page.value?.sample) && sample.data?.length === 0 && !params.written, round, () => again((round) => round + 1));
 
   const first = models.includes(params.model ?? "") ? params.model! : (models[0] ?? "");
   const named = params.other === undefined ? models.find((name) => name !== first) : models.find((name) => name === params.other);
@@ -37,11 +37,15 @@ export function Try() {
   const rank = (model: string) => () => ask<RankAnswer>(call(known!, model));
   const one = useAnswer(known && first ? `${known.key} ${first}` : "", rank(first));
   const two = useAnswer(known && other ? `${known.key} ${other}` : "", rank(other));
-  // the sample says whether the request itself is there no longer: a copy takes its place then
-  const gone = known?.number != null && [one, two].some(({ error }) => error?.status === 404);
+  // the sample, asked once more, says whether the request itself is there no longer: a copy takes its place then
+  const [looked, setLooked] = useState<number | null>(null);
+  const missing = known?.number != null && [one, two].some(({ error }) => error?.status === 404);
+  const gone = missing && (looked !== known!.number || sample.loading);
   useEffect(() => {
-    if (gone) again((round) => round + 1);
-  }, [gone]);
+    if (!missing || looked === known!.number) return;
+    setLooked(known!.number);
+    again((round) => round + 1);
+  }, [missing, looked, known]);
 
   const sent = useMemo(() => known?.request.items.map(({ id }) => id) ?? [], [known]);
   const fields = useFields(sent, known?.request.tenant);
