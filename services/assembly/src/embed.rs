@@ -78,6 +78,11 @@ impl Engine {
         for first in (0..of).step_by(AT_ONCE) {
             told(first, of);
             let some = self.runtime.block_on(texts.read(&*self.state, first, AT_ONCE))?;
+            if some.is_empty() {
+                bail!(
+                    "the state lost its items while their texts were embedded ({first} of {of} were): train again when it is whole"
+                );
+            }
             let vectors = encoder.embed(&some.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>(), None)?;
             some.iter().zip(vectors).for_each(|((item, _), vector)| items.push(item.as_str(), &vector));
         }

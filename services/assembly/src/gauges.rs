@@ -24,6 +24,12 @@ pub struct Gauges {
     newest: AtomicI64,
 }
 
+/// Events of a request that are late, and the newest time with it, in milliseconds.
+pub(crate) struct Late {
+    events: u64,
+    newest: i64,
+}
+
 /// A count that begins again from 0 when the inlet was opened again, as one that only grows.
 struct Growing {
     metric: IntCounter,
@@ -90,12 +96,20 @@ impl Gauges {
         })
     }
 
-    /// Counts the events of a request that are late. One that is ahead of the `wall` clock does not outdate the others.
-    pub(crate) fn take(&self, events: &[Event], session: Duration, wall: Timestamp) {
+    /// The events of a request that are late. One that is ahead of the `wall` clock does not outdate the others.
+    pub(crate) fn late(&self, events: &[Event], session: Duration, wall: Timestamp) -> Late {
+        let mut late = Late { events: 0, newest: self.newest.load(Ordering::Relaxed) };
         for at in events.iter().map(Event::timestamp) {
-            let newest = self.newest.fetch_max(at.min(wall).millis(), Ordering::Relaxed);
-            self.late.inc_by(u64::from(at.plus(session).millis() < newest));
+            late.events += u64::from(at.plus(session).millis() < late.newest);
+            late.newest = late.newest.max(at.min(wall).millis());
         }
+        late
+    }
+
+    /// Counts them, when the request was taken in.
+    pub(crate) fn took(&self, late: Late) {
+        self.newest.fetch_max(late.newest, Ordering::Relaxed);
+        self.late.inc_by(late.events);
     }
 
     /// Takes the present counts. Every field is named: one that is new is measured, or stands with those that are not.
@@ -176,7 +190,7 @@ mod tests {
             seconds.iter().map(event).collect()
         };
         let take = |seconds: &[i64]| {
-            gauges.take(&events(seconds), Duration::from_secs(10), Timestamp::from_millis(101_000));
+            gauges.took(gauges.late(&events(seconds), Duration::from_secs(10), Timestamp::from_millis(101_000)));
             gauges.late.get()
         };
         assert_eq!([take(&[100, 95, 90, 89]), take(&[80, 101]), take(&[500, 91]), take(&[90])], [1, 2, 2, 3]);

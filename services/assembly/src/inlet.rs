@@ -238,7 +238,7 @@ impl Inlet {
     }
 
     async fn take(&self, events: Vec<Event>) -> Result<Fed, FeedError> {
-        self.gauges.take(&events, self.engine.settings().session_length, believed());
+        let late = self.gauges.late(&events, self.engine.settings().session_length, believed());
         let news = self.units.lock().unwrap_or_else(PoisonError::into_inner).news(&events);
         news.iter().for_each(|news| warn!("{news}"));
         if self.engine.full.load(Ordering::Relaxed) {
@@ -257,6 +257,9 @@ impl Inlet {
             *held = None; // where too many click-throughs wait, nothing is lost
         }
         self.note(|(taken, _)| *taken = counters);
+        if outcome.is_ok() {
+            self.gauges.took(late);
+        }
         drop(held);
         outcome.map(|applied| Fed { accepted: applied.accepted, updated: applied.updated }).map_err(failed)
     }

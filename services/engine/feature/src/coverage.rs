@@ -8,7 +8,7 @@ use rankwright_config::{Config, Feature};
 use rankwright_event::{Event, Field, Value};
 use std::collections::{HashMap, HashSet};
 
-/// So many names that the configuration does not have are kept: of fields, and of types of interactions.
+/// At most this many names outside the configuration are kept: of fields, and of types of interactions.
 const MOST: usize = 1000;
 
 /// Names of fields, as events carry them, each with whether it held a list of several strings.
