@@ -25,7 +25,7 @@ export async function run(visitor, token) {
   await page.getByRole("link", { name: "Try a ranking" }).click();
   await page.getByRole("listbox", { name: "Order of keep" }).waitFor();
   await page.getByRole("button", { name: "Forget the token" }).click();
-  await page.getByText("This part needs the service's token").waitFor();
+  await page.getByText("This part needs the service's token").first().waitFor();
   visitor.equal(await page.evaluate(() => Object.keys(sessionStorage)), [], "with the token, all that it showed is gone from the tab");
 
   await page.getByRole("link", { name: "Overview" }).click();

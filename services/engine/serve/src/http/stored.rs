@@ -142,9 +142,13 @@ pub(super) async fn items(
 }
 
 pub(super) fn items_described(schemas: &mut Schemas<'_>) -> Operation {
-    let ids = value!({"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": MOST_ITEMS});
+    let ids = value!({"type": "array", "items": {"type": "string"}, "minItems": 1});
     with_tenant(Operation::new("items", "page", "Titles, prices and pictures of items, as `api.page.item` names them"))
-        .required_query("id", "An item's id; the parameter may be there several times", ids)
+        .required_query(
+            "id",
+            "An item's id; the parameter may be there up to 1,000 times, as far as the head has room",
+            ids,
+        )
         .for_the_page()
         .answers("Those of which something is stored", schemas.answered::<NamedItems<'_>>())
         .fails(&[Code::Internal])
