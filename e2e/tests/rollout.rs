@@ -10,7 +10,7 @@ use rankwright_e2e::{Ended, Launch, Service};
 use rankwright_event::Timestamp;
 use rankwright_model::{Metadata, Version};
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 const MODEL: &str = "learned: {type: lambdamart, weights: {click: 1}, features: [clicks, ctr], backend: {type: lightgbm, iterations: 5}}";
@@ -101,8 +101,10 @@ impl Shop {
         let start = format!("rw:{}:models:", self.service);
         let names = self.redis.names(&self.service);
         let named = names.iter().filter_map(|name| name.split_once(' ')?.1.strip_prefix(&start));
-        let found: Vec<_> = named.filter(|name| name.starts_with(&format!("trial:learned:{version}:"))).collect();
-        let [name] = found[..] else { panic!("one trial, not {found:?} of {names:?}") };
+        let found: BTreeSet<_> = named.filter(|name| name.starts_with(&format!("trial:learned:{version}:"))).collect();
+        let [name] = found.iter().copied().collect::<Vec<_>>()[..] else {
+            panic!("one trial, not {found:?} of {names:?}")
+        };
         let fields = self.redis.of_models(&self.service, name).into_iter();
         fields.map(|(field, text)| (field, String::from_utf8(text).expect("text"))).collect()
     }
@@ -111,11 +113,18 @@ impl Shop {
 /// The same version a second later, whose trees add up to no number.
 fn broken(good: &Version) -> Version {
     let text = String::from_utf8(good.body().to_vec()).expect("LightGBM writes text");
-    let overflows = |line: &str| match line.strip_prefix("leaf_value=") {
-        Some(leaves) => format!("leaf_value={}", leaves.split(' ').map(|_| "1.7e308").collect::<Vec<_>>().join(" ")),
-        None => line.to_owned(),
+    let overflows = |line: &str| match line.split_once('=') {
+        Some(("leaf_value", leaves)) => {
+            format!("leaf_value={}", leaves.split(' ').map(|_| "1.7e308").collect::<Vec<_>>().join(" "))
+        }
+        Some(("tree_sizes", sizes)) => format!("tree_sizes={sizes} {sizes}"),
+        _ => line.to_owned(),
     };
     let text = text.lines().map(overflows).collect::<Vec<_>>().join("\n") + "\n";
+    // twice all trees, as one alone overflows nothing
+    let (header, trees) = text.split_once("Tree=").expect("it has a tree");
+    let (trees, end) = trees.split_once("end of trees").expect("they end");
+    let text = format!("{header}Tree={trees}Tree={trees}end of trees{end}");
     let created_at = Timestamp::from_millis(good.metadata().created_at.millis() + 1000);
     let metadata = Metadata { created_at, ..good.metadata().clone() };
     Version::new(metadata, good.warmup().to_vec(), text.into_bytes()).expect("it is small")

@@ -21,8 +21,12 @@ use std::num::NonZeroUsize;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 use tokio::sync::Notify;
-use tracing::{error, info};
+use tracing::{error, info, warn};
+
+/// What giving up claims may take: less than the lease lasts.
+const RELEASE: Duration = Duration::from_secs(5);
 
 /// Turns RankingServices into running programs
 #[derive(Debug, Parser)]
@@ -133,7 +137,7 @@ async fn run(options: RunOptions) -> Result<()> {
     // one that looks at some namespaces may not read others
     let cluster = match scopes.iter().all(|scope| scope.namespace.is_none()) {
         true => connection::cluster_id(&client).await?,
-        false => candidate.known_cluster().await.context("the Lease does not say which cluster this is")?,
+        false => candidate.known_cluster().await.context("failed to read the operator's Lease")?,
     };
     let candidate = candidate.labelled(claims.of_leader()).of_cluster(cluster.clone());
     let stop = Arc::new(Notify::new());
@@ -170,7 +174,10 @@ async fn run(options: RunOptions) -> Result<()> {
     stop.notify_one();
     tokio::select! {
         () = &mut working => {
-            claims.release().await; // before a successor writes its own, which waits for the lease
+            // before a successor writes its own, which waits for the lease, and while that is still held
+            if tokio::time::timeout(RELEASE, claims.release()).await.is_err() {
+                warn!("the claims of namespaces were not given up in time: they end by themselves");
+            }
             candidate.release().await;
         }
         () = &mut keep => error!("the lease was lost"), // nor is another one disturbed by the last writes

@@ -324,8 +324,9 @@ fn trouble_of(pod: &Pod, container: &ContainerStatus) -> Option<(Reason, String)
         (Reason::PodEnds, format!("{name} ends again and again{last}"))
     };
     let Some(waiting) = state.waiting.as_ref() else {
-        // it has begun anew, and may end as before
-        return (!is_ready(pod) && last.is_some_and(|last| last.exit_code != 0)).then(again);
+        // it has begun once more, and may end as before
+        let is_ready = if is_program { is_ready(pod) } else { container.ready };
+        return (!is_ready && last.is_some_and(|last| last.exit_code != 0)).then(again);
     };
     match waiting.reason.as_deref()? {
         reason if is_turn(reason) => None,

@@ -49,8 +49,12 @@ async fn a_pin_on_a_version_that_no_server_knows_changes_nothing_until_that_is_t
     // the same in the configuration
     let written = json!({"spec": {"configuration": {"inline": {"models": {"shop": {"version": SECOND}}}}}});
     cluster.apply::<RankingService>("shop", with(minimal(), written)).await;
-    let message = cluster.told("shop", "Ready", "False", "NoSuchVersion").await;
-    assert!(message.contains(&format!("inline.models.shop.version: there is no version {SECOND}")), "{message}");
+    let place = format!("inline.models.shop.version: there is no version {SECOND}");
+    let tells = |service: &RankingService| {
+        let conditions = service.status.iter().flat_map(|status| &status.conditions);
+        conditions.into_iter().any(|condition| condition.type_ == "Ready" && condition.message.contains(&place))
+    };
+    cluster.until("shop", "tells which field pins", tells).await;
     let after: (Deployment, ConfigMap) = (cluster.get("shop-rank").await, cluster.get("shop-config").await);
     assert_eq!((before.0.spec, before.1.data), (after.0.spec, after.1.data), "nothing was changed");
     // published since

@@ -6,8 +6,10 @@ use crate::samples::{minimal, with};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, Volume};
 use kube::ResourceExt;
+use kube::api::ListParams;
 use rankwright_crds::RankingService;
 use serde_json::json;
+use std::time::{Duration, Instant};
 
 const NEWER: &str = "cluster.test/rankwright:2";
 
@@ -117,9 +119,19 @@ async fn a_server_of_before_a_change_keeps_its_configuration_until_new_ones_have
         let said = format!("click: {weight}");
         cluster.until("shop-config", "is new", |map: &ConfigMap| text(map).contains(&said)).await;
     }
-    cluster.told("shop", "RankServerReady", "True", "RollingOut").await;
-    let wanted = of_deployment(&cluster.get("shop-rank").await);
+    let end = Instant::now() + cluster.patience;
+    let wanted = loop {
+        let maps = cluster.api::<ConfigMap>().list(&ListParams::default()).await.unwrap();
+        let newest = maps.iter().find(|map| map.immutable == Some(true) && text(map).contains("click: 8"));
+        if let Some(map) = newest {
+            break map.name_any();
+        }
+        assert!(Instant::now() < end, "servers get no ConfigMap of the newest configuration");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    };
     assert_ne!(wanted, former);
+    cluster.until("shop-rank", "has the newest configuration", |rank: &Deployment| of_deployment(rank) == wanted).await;
+    cluster.told("shop", "RankServerReady", "True", "RollingOut").await;
 
     // a former server that is evicted comes back as it was, however often the change is changed
     let pods: Vec<Pod> = cluster.list(&labels("shop", "rank")).await;
@@ -138,7 +150,8 @@ async fn a_server_of_before_a_change_keeps_its_configuration_until_new_ones_have
         if pods.len() == 2 && pods.iter().all(|pod| mounted(pod) == wanted) {
             break;
         }
-        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        assert!(Instant::now() < end, "new servers do not take the place of the others");
+        tokio::time::sleep(Duration::from_millis(100)).await;
     }
     cluster.until_gone::<ConfigMap>(&former).await;
     let left: Vec<ConfigMap> = cluster.list(&labels("shop", "rank")).await;
