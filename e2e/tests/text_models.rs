@@ -262,18 +262,18 @@ fn a_dictionary_in_a_bucket_is_fetched_once_and_kept() {
         let mut command = program::command(&[arguments, &["--config", "run.yml"]].concat());
         Ended::of(command.current_dir(folder.path()).envs(in_a_pod(endpoint, &cache, &keys)))
     };
+    let events = [item("boots", 0, &[("title", json!("waterproof boots"))]), item("mixer", 0, &[])];
+    std::fs::write(folder.path().join("events.jsonl"), lines(&events)).expect("can be written");
     let nowhere = "http://127.0.0.1:1";
     for (name, endpoint, code, told) in [
         ("none.json", &*endpoint, 1, "there is no file s3://"),
         ("page.json", &endpoint, 1, "/terms/page.json is of no use"),
         ("en.json", nowhere, 75, "http://127.0.0.1:1 cannot be reached"), // which may change
     ] {
-        let Ended { code: found, stderr, .. } = run(name, endpoint, &["serve"]);
+        let Ended { code: found, stderr, .. } = run(name, endpoint, &["import", "--data", "events.jsonl"]);
         let is_told = stderr.contains("features[0].method.termFreq") && stderr.contains(told);
         assert!(found == Some(code) && is_told, "{name}, {found:?}: {stderr}");
     }
-    let events = [item("boots", 0, &[("title", json!("waterproof boots"))]), item("mixer", 0, &[])];
-    std::fs::write(folder.path().join("events.jsonl"), lines(&events)).expect("can be written");
     let validated = run("en.json", &endpoint, &["validate", "--data", "events.jsonl"]).stdout;
     assert!(validated.contains("for values of features"), "it is read: {validated}");
     run("en.json", nowhere, &["import", "--data", "events.jsonl"]).ok(); // nothing is fetched again
