@@ -49,7 +49,7 @@ impl<'s> Keys<'s> {
             self.walk(&self.definitions[name], path);
         }
         let ways = ["anyOf", "allOf"].into_iter().filter_map(|key| schema[key].as_array()).flatten();
-        let parts = ["then", "items", "additionalProperties"].into_iter().map(|key| &schema[key]);
+        let parts = ["then", "items", "additionalProperties"].into_iter().filter_map(|key| schema.get(key));
         ways.chain(parts).for_each(|way| self.walk(way, path));
         for (key, below) in schema["properties"].as_object().into_iter().flatten() {
             self.found.insert((path.to_owned(), key.clone()));
