@@ -12,6 +12,9 @@ use rankwright_train::{Trained, train_model};
 use std::path::Path;
 use std::time::Instant;
 
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc; // as in the programs
+
 const RANKINGS: u64 = 1_000_000;
 const VISITORS: u64 = 100_000;
 const ITEMS: usize = 24;

@@ -8,7 +8,6 @@ use super::LIMIT;
 use super::column::{self, Column};
 use super::stored::Stored;
 use crate::{Clickthrough, Error, Result, Rows};
-use std::io::Read;
 
 /// Collects the records of one block.
 #[derive(Default)]
@@ -80,15 +79,10 @@ pub(crate) fn read(block: &[u8], width: usize) -> Option<Vec<Clickthrough>> {
     Some(records)
 }
 
-/// The records of a block of at most `room` bytes, without their rows. These stand behind the records, so that most of a
-/// block need not even be unpacked.
-pub(crate) fn read_without_rows(mut block: impl Read, room: usize) -> Option<Vec<Clickthrough>> {
-    let mut length = [0; 4];
-    block.read_exact(&mut length).ok()?;
-    let length = Some(u32::from_le_bytes(length) as usize).filter(|&length| length <= room)?;
-    let mut records = vec![0; length];
-    block.read_exact(&mut records).ok()?;
-    decode(&records, 0)
+/// The records of a block without their rows, from its first part or all of it.
+pub(crate) fn read_without_rows(block: &[u8]) -> Option<Vec<Clickthrough>> {
+    let (length, rest) = block.split_first_chunk()?;
+    decode(rest.get(..u32::from_le_bytes(*length) as usize)?, 0)
 }
 
 /// Records that have room for rows of `width` values.

@@ -20,6 +20,7 @@ pub struct Encoder {
     lines: Vec<u8>,
     count: u32,
     buffer: Vec<u8>,
+    packer: frame::Packer,
     block_bytes: usize,
 }
 
@@ -37,8 +38,8 @@ pub struct Block {
 impl Encoder {
     /// An encoder of records whose rows have the columns of `header`.
     pub fn new(format: Format, header: Header) -> Self {
-        let (builder, lines, buffer) = Default::default();
-        Self { format, header, builder, lines, count: 0, buffer, block_bytes: BLOCK_BYTES }
+        let (builder, lines, buffer, packer) = Default::default();
+        Self { format, header, builder, lines, count: 0, buffer, packer, block_bytes: BLOCK_BYTES }
     }
 
     /// The same with blocks of another size, in bytes before compression.
@@ -129,7 +130,7 @@ impl Encoder {
             Format::Binary => {
                 self.buffer.clear();
                 self.builder.write(self.header.columns.len(), &mut self.buffer);
-                let bytes = frame::of_block(records, &self.buffer).map_err(|reason| Error::Encode { reason })?;
+                let bytes = self.packer.block(records, &self.buffer).map_err(|reason| Error::Encode { reason })?;
                 self.builder.clear();
                 (self.buffer.len(), bytes)
             }

@@ -8,6 +8,7 @@ use super::window::Window;
 use super::{Header, LIMIT, VERSION, block};
 use crate::store::Column;
 use std::sync::Arc;
+use zstd::zstd_safe::{self, CCtx, DCtx};
 
 /// Begins every frame of every version: no text, and broken by whatever rewrites line ends.
 pub(crate) const MARKER: &[u8] = b"\xb7RWct\r\n\x1a";
@@ -35,13 +36,41 @@ pub(crate) fn of_header(header: &Header) -> Result<Vec<u8>, String> {
     Ok(frame(HEADER, 0, payload.len(), &payload))
 }
 
-/// The frame of a block. Its rows are compressed apart, so that a reader without them unpacks the rest alone.
-pub(crate) fn of_block(records: u32, block: &[u8]) -> Result<Vec<u8>, String> {
-    let pack = |part| zstd::bulk::compress(part, LEVEL).map_err(|error| error.to_string());
-    let (first, rows) = block.split_at(block::before_rows(block));
-    let mut payload = pack(first)?;
-    payload.extend(pack(rows)?);
-    Ok(frame(BLOCK, records, block.len(), &payload))
+/// Compresses blocks, all in one context: to make one takes as long as a block.
+#[derive(Default)]
+pub(crate) struct Packer(CCtx<'static>);
+
+impl Packer {
+    /// The frame of a block. Its rows are compressed apart, so that a reader without them unpacks the rest alone.
+    pub(crate) fn block(&mut self, records: u32, block: &[u8]) -> Result<Vec<u8>, String> {
+        let (first, rows) = block.split_at(block::before_rows(block));
+        let mut payload = self.pack(first)?;
+        payload.extend(self.pack(rows)?);
+        Ok(frame(BLOCK, records, block.len(), &payload))
+    }
+
+    fn pack(&mut self, part: &[u8]) -> Result<Vec<u8>, String> {
+        let mut packed = Vec::with_capacity(zstd_safe::compress_bound(part.len()));
+        let done = self.0.compress(&mut packed, part, LEVEL);
+        done.map(|_| packed).map_err(|code| zstd_safe::get_error_name(code).to_owned())
+    }
+}
+
+/// Unpacks blocks, all in one context and into one buffer.
+#[derive(Default)]
+pub(crate) struct Unpacker {
+    context: DCtx<'static>,
+    block: Vec<u8>,
+}
+
+impl Unpacker {
+    /// What was packed, if that is at most `room` bytes.
+    fn unpack(&mut self, packed: &[u8], room: usize) -> Option<&[u8]> {
+        self.block.clear();
+        self.block.reserve(room);
+        self.context.decompress(&mut self.block, packed).ok()?;
+        Some(&self.block[..]).filter(|block| block.len() <= room)
+    }
 }
 
 fn frame(kind: u8, records: u32, unpacked: usize, payload: &[u8]) -> Vec<u8> {
@@ -58,7 +87,12 @@ fn frame(kind: u8, records: u32, unpacked: usize, payload: &[u8]) -> Vec<u8> {
 }
 
 /// Reads the frame at the beginning of the window; without `rows`, its records have none.
-pub(crate) fn parse(window: &mut Window, header: Option<&Header>, rows: bool) -> std::io::Result<Parsed> {
+pub(crate) fn parse(
+    window: &mut Window,
+    header: Option<&Header>,
+    rows: bool,
+    unpacker: &mut Unpacker,
+) -> std::io::Result<Parsed> {
     let seen = window.look(HEAD)?;
     let Some((head, _)) = seen.split_first_chunk::<HEAD>() else {
         let cut = seen.starts_with(&MARKER[..seen.len().min(MARKER.len())]);
@@ -70,7 +104,7 @@ pub(crate) fn parse(window: &mut Window, header: Option<&Header>, rows: bool) ->
     }
     let (length, records) = (HEAD + head.stored as usize, u64::from(head.records));
     let Some(payload) = window.look(length)?.get(HEAD..length) else { return Ok(Parsed::Short(records)) };
-    let unpacked = head.unpack(payload, header, rows);
+    let unpacked = head.unpack(payload, header, rows, unpacker);
     Ok(unpacked.map_or_else(|reason| Parsed::Bad(reason, records), |frame| Parsed::Frame(frame, length)))
 }
 
@@ -84,7 +118,13 @@ impl Head {
         whole.then_some(head)
     }
 
-    fn unpack(&self, payload: &[u8], header: Option<&Header>, rows: bool) -> Result<Frame, &'static str> {
+    fn unpack(
+        &self,
+        payload: &[u8],
+        header: Option<&Header>,
+        rows: bool,
+        unpacker: &mut Unpacker,
+    ) -> Result<Frame, &'static str> {
         if crc32fast::hash(payload) != self.checksum {
             return Err("checksum does not match");
         }
@@ -92,7 +132,7 @@ impl Head {
             (HEADER, _) => read_header(payload).map(Frame::Header).ok_or("unreadable header"),
             (BLOCK, Some(header)) => {
                 let width = rows.then_some(header.columns.len());
-                self.read_block(payload, width).ok_or("unreadable block")
+                self.read_block(payload, width, unpacker).ok_or("unreadable block")
             }
             (BLOCK, None) => Err("columns unknown, as the header is damaged"),
             _ => Err("unknown kind of block"),
@@ -100,11 +140,14 @@ impl Head {
     }
 
     /// The records of a block, with rows of this width or without.
-    fn read_block(&self, payload: &[u8], width: Option<usize>) -> Option<Frame> {
+    fn read_block(&self, payload: &[u8], width: Option<usize>, unpacker: &mut Unpacker) -> Option<Frame> {
         let room = Some(self.unpacked as usize).filter(|&bytes| bytes <= LIMIT)?;
         let records = match width {
-            Some(width) => block::read(&zstd::bulk::decompress(payload, room).ok()?, width)?,
-            None => block::read_without_rows(zstd::Decoder::with_buffer(payload).ok()?, room)?,
+            Some(width) => block::read(unpacker.unpack(payload, room)?, width)?,
+            None => {
+                let first = payload.get(..zstd_safe::find_frame_compressed_size(payload).ok()?)?;
+                block::read_without_rows(unpacker.unpack(first, room)?)?
+            }
         };
         (records.len() == self.records as usize).then_some(Frame::Records(records))
     }

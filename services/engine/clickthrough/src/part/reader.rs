@@ -31,6 +31,7 @@ pub struct PartReader {
     place: String,
     format: Format,
     window: Window,
+    unpacker: frame::Unpacker,
     header: Option<Header>,
     ready: vec::IntoIter<Clickthrough>,
     losses: Losses,
@@ -47,6 +48,7 @@ pub fn read_part(part: Part) -> PartReader {
         place: part.place,
         format: part.format,
         window: Window::new(part.bytes),
+        unpacker: frame::Unpacker::default(),
         header: None,
         ready: Vec::new().into_iter(),
         losses: Losses::default(),
@@ -76,7 +78,9 @@ impl PartReader {
     fn advance(&mut self) -> Result<Option<Frame>> {
         while !self.look(1)?.is_empty() {
             let parsed = match self.format {
-                Format::Binary => frame::parse(&mut self.window, self.header.as_ref(), self.rows),
+                Format::Binary => {
+                    frame::parse(&mut self.window, self.header.as_ref(), self.rows, &mut self.unpacker)
+                }
                 Format::Json => json::parse(&mut self.window, self.header.as_ref()),
             };
             match parsed.map_err(|source| self.failed(source))? {
