@@ -181,9 +181,12 @@ modls: {}
 }
 
 #[test]
-fn a_configuration_that_is_not_there_is_told() {
-    let ended = run(&["serve", "--config", "/no/such/config.yml"]).refused();
-    assert!(ended.stderr.contains("/no/such/config.yml"), "{}", ended.stderr);
+fn a_configuration_that_is_not_there_is_told_with_what_is_there() {
+    let folder = folder();
+    let (_, missing) = (config(folder.path()), folder.path().join("confg.yml"));
+    let ended = run(&["serve", "--config", &missing.to_string_lossy()]).refused();
+    let told = format!("{} does not exist; {} holds config.yml", missing.display(), folder.path().display());
+    assert!(ended.stderr.contains(&told), "{}", ended.stderr);
     let ended = run(&["serve"]).refused();
     assert!(ended.stderr.contains("--config") && ended.stderr.contains("SERVICE_CONFIG"), "{}", ended.stderr);
 }

@@ -80,6 +80,7 @@ fn tools_that_read_events_stop_with_a_sentence_and_leave_nothing() {
             "error: interrupted: the events were not checked to their end",
         ),
         (&["import", "--config", "config.yml", "--validation", "--data"], "error: interrupted: nothing was imported"),
+        (&["import", "--config", "config.yml", "--data"], "error: interrupted: the import is not complete"),
     ] {
         let place = folder();
         write(place.path(), "config.yml", price);
@@ -160,6 +161,38 @@ fn tools_that_read_click_throughs_stop_with_a_sentence_and_write_nothing() {
         drop(held);
         assert!(log.contains(told), "{arguments:?}: {log}");
         assert_eq!(names(place.path()), before, "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_training_that_is_told_to_stop_says_so() {
+    let place = folder();
+    let pipe = shop(place.path());
+    let training = Tool::start(place.path(), &["train", "--config", "config.yml"]);
+    let held = opened(&pipe); // it is read, and does not end
+    let log = training.interrupted();
+    drop(held);
+    assert!(log.contains("error: interrupted: the training is not complete"), "{log}");
+}
+
+#[test]
+fn tools_that_wait_for_their_input_stop_with_a_sentence() {
+    let place = folder();
+    fs::remove_file(shop(place.path())).expect("is there");
+    let input = place.path().join("input");
+    assert!(Command::new("mkfifo").arg(&input).status().is_ok_and(|status| status.success()));
+    for (arguments, told) in [
+        (&["rank", "--config", "config.yml", "--model", "m", "input"][..], "error: interrupted: nothing is ranked"),
+        (
+            &["models", "import", "--config", "config.yml", "--model", "m", "input"],
+            "error: interrupted: 'rankwright models list' shows what is stored",
+        ),
+    ] {
+        let tool = Tool::start(place.path(), arguments);
+        let held = opened(&input); // it is read, and does not end
+        let log = tool.interrupted();
+        drop(held);
+        assert!(log.contains(told), "{arguments:?}: {log}");
     }
 }
 

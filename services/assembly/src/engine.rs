@@ -9,7 +9,7 @@ use anyhow::{Result, anyhow};
 use futures_util::future::BoxFuture;
 use rankwright_clickthrough::ClickthroughStore;
 use rankwright_config::feature::Kind;
-use rankwright_config::{self as config, Config, Environment};
+use rankwright_config::{self as config, Config, Environment, LoadError};
 use rankwright_event::RankingId;
 use rankwright_feature::Plan;
 use rankwright_ingest::{Counters, Ingest, Settings};
@@ -17,6 +17,7 @@ use rankwright_model::{Column, VersionStore};
 use rankwright_state::{Claim, Owner, Store};
 use rankwright_trace::{Span, Tracer};
 use std::collections::BTreeMap;
+use std::io;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
@@ -92,7 +93,7 @@ pub fn configuration_with_text(path: Option<&Path>) -> Result<(Config, Told)> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         (runtime.block_on(remote::text(&place))?, place)
     } else {
-        Config::text(path, &environment)?
+        Config::text(path, &environment).map_err(unread)?
     };
     let (config, warnings) = Config::of_text(&text, &place, &environment)?;
     warnings.iter().for_each(|warning| warn!("{warning}"));
@@ -101,6 +102,16 @@ pub fn configuration_with_text(path: Option<&Path>) -> Result<(Config, Told)> {
     }
     let warnings = warnings.iter().map(ToString::to_string).collect();
     Ok((config, Told { shown: rankwright_config::shown(&text, &environment), warnings }))
+}
+
+/// Why a configuration cannot be read; where there is no such file, with what is there.
+fn unread(error: LoadError) -> anyhow::Error {
+    match &error {
+        LoadError::Read { path, source } if source.kind() == io::ErrorKind::NotFound => {
+            anyhow::Error::new(rankwright_source::missing(path)).context("cannot read the configuration")
+        }
+        _ => error.into(),
+    }
 }
 
 /// Opens the models of a configuration alone.

@@ -8,7 +8,7 @@ use crate::validate;
 use anyhow::{Context, Result, bail};
 use rankwright_assembly::{
     Engine, Fetched, Imported, Importer, Rebuild, StillOpen, Tally, UnderWay, Units, as_owner, configuration, fetch,
-    is_remote, is_stream, job_runtime, now, read_all,
+    is_remote, is_stream, now, read_all, runtime,
 };
 use rankwright_config::{ClickthroughStore, Config, Offset, SourceConfig, State};
 use rankwright_event::RankingId;
@@ -45,8 +45,11 @@ pub(crate) fn run(options: &ImportOptions) -> Result<()> {
         );
     }
     as_owner(&config)?;
-    let runtime = job_runtime()?;
-    let _importing = options.validation.then(|| validate::before(&config, &options.source, &runtime)).transpose()?;
+    let runtime = runtime()?;
+    let _importing = match options.validation {
+        true => validate::before(&config, &options.source, &runtime)?,
+        false => validate::importing(&runtime),
+    };
     if options.rebuild {
         return rebuild(&config, options, &runtime);
     }

@@ -22,9 +22,9 @@ impl Skipped {
         Self { strict, count: 0, damaged: Vec::new() }
     }
 
-    /// Takes one more.
+    /// Takes one more. One that says that a file is not what its name says is an error.
     pub(crate) fn see(&mut self, bad: &BadLine) -> Result<()> {
-        if self.strict {
+        if self.strict || bad.is_misnamed() {
             bail!("{bad}");
         }
         self.count += 1;

@@ -2,8 +2,9 @@
 
 use crate::options::TrainOptions;
 use crate::progress::Progress;
+use crate::stop;
 use anyhow::{Context, Result, bail};
-use rankwright_assembly::{Engine, chain, configuration, job_runtime, now};
+use rankwright_assembly::{Engine, chain, configuration, now, runtime};
 use rankwright_clickthrough::Losses;
 use rankwright_config::model::{Model, Semantic, Split};
 use rankwright_config::{ClickthroughStore, Config, State};
@@ -35,7 +36,8 @@ pub(crate) fn run(options: &TrainOptions) -> Result<()> {
             }
         }
     }
-    let runtime = job_runtime()?; // stores that wait for a network do so on its threads
+    let runtime = runtime()?; // stores that wait for a network do so on its threads
+    let _training = stop::at_once(&runtime, "interrupted: the training is not complete");
     let names = config.models.keys().filter(|name| options.model.as_ref().is_none_or(|asked| asked == *name));
     let names = names.cloned().collect();
     let engine = runtime.block_on(Engine::open_to_train(config, names))?;

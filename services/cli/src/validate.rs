@@ -44,7 +44,12 @@ pub(crate) fn before(config: &Config, options: &SourceOptions, runtime: &Runtime
     check(config, options, &[], runtime, &AtomicBool::new(false))
         .context("nothing was imported (import without --validation to take the events as they are)")?;
     drop(checking);
-    Ok(stop::at_once(runtime, "interrupted: the import is not complete"))
+    Ok(importing(runtime))
+}
+
+/// As long as the value is kept, an import that is told to stop ends with a sentence.
+pub(crate) fn importing(runtime: &Runtime) -> AtOnce {
+    stop::at_once(runtime, "interrupted: the import is not complete")
 }
 
 /// Logs what there is to say of events, and fails where a check does. The configuration leaves interactions of some types out on

@@ -2,9 +2,10 @@
 
 use super::{known, pin};
 use crate::rank::beside;
+use crate::stop;
 use crate::told::line;
 use anyhow::{Context, Result, bail};
-use rankwright_assembly::{columns_of, job_runtime, now};
+use rankwright_assembly::{columns_of, now, runtime};
 use rankwright_config::{Config, Model};
 use rankwright_model::{Column, Foreign, Kind, Metadata, Place, Version, VersionStore};
 use rankwright_train::{export::plain, model_columns, weights};
@@ -26,10 +27,12 @@ pub(super) fn run(
     let Model::LambdaMart(definition) = known else {
         bail!("model '{model}' is of type {}: only a model of type lambdamart takes trees", known.type_name());
     };
+    let runtime = runtime()?;
+    let _importing = stop::at_once(&runtime, "interrupted: 'rankwright models list' shows what is stored");
     let missing = || format!("failed to read {}{}", file.display(), beside(file));
     let bytes = std::fs::read(file).with_context(missing)?;
     let foreign = Foreign::read(&bytes).with_context(|| file.display().to_string())?;
-    let all = job_runtime()?.block_on(columns_of(config))?;
+    let all = runtime.block_on(columns_of(config))?;
     let columns = model_columns(model, definition, &all)?;
     let (foreign, bytes) = match beside_features(&foreign, columns.len()) {
         0 => (foreign, bytes),

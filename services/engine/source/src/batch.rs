@@ -151,11 +151,18 @@ impl Batch {
 
 /// How the reason begins where a file ends early.
 pub(crate) const DAMAGED: &str = "the file is damaged, what follows cannot be read";
+/// How it begins where nothing of a file can be read, because its name does not say what it is.
+pub(crate) const MISNAMED: &str = "the file cannot be read";
 
 impl BadLine {
     /// Whether the rest of its file cannot be read: it is damaged, or was cut short.
     pub fn ends_file(&self) -> bool {
-        self.reason.starts_with(DAMAGED)
+        self.reason.starts_with(DAMAGED) || self.is_misnamed()
+    }
+
+    /// Whether nothing of its file can be read: it is compressed and its name does not say so, or the other way round, or it is UTF-16.
+    pub fn is_misnamed(&self) -> bool {
+        self.reason.starts_with(MISNAMED)
     }
 }
 

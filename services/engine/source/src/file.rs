@@ -16,6 +16,7 @@ mod order;
 mod reader;
 mod records;
 
+pub use listing::missing;
 pub use name::Compression;
 pub use reader::Reader;
 pub use records::{Record, Records};

@@ -30,7 +30,7 @@ pub use batch::{BadLine, Batch, Cut, Position, Progress};
 pub use building::BatchLimits;
 pub use dead_letter::{DeadLetters, LettersLost};
 pub use error::{Error, shown};
-pub use file::{Compression, Files, Limits, Reader, Record, Records};
+pub use file::{Compression, Files, Limits, Reader, Record, Records, missing};
 #[cfg(feature = "streams")]
 pub use kafka::{Kafka, KafkaError};
 #[cfg(feature = "streams")]

@@ -161,8 +161,28 @@ fn a_damaged_file_is_read_as_far_as_it_goes_and_the_next_one_whole() {
             assert!(read.bad[0].line as usize > head.len(), "{}", read.bad[0]);
         }
     }
-    let other = Folder::new().with_bytes("a.json.gz", b"{}\n");
+    let other = Folder::new().with_bytes("a.json.gz", b"\0{}\n");
     assert!(contents(&other.open()).reports()[0].starts_with("a.json.gz:1: the file is damaged"));
+}
+
+#[test]
+fn a_file_that_is_not_what_its_name_says_is_told_with_the_name_that_fits() {
+    let text = lines(&items([1]));
+    let wide: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let (gzip, zstd) = (gzip(text.as_bytes()), support::zstd(text.as_bytes()));
+    for (name, bytes, problem) in [
+        ("a.json", gzip.clone(), "it is compressed with gzip, so its name has to end in .gz"),
+        ("a.json.zst", gzip, "it is compressed with gzip, so its name has to end in .gz"),
+        ("a.json", zstd.clone(), "it is compressed with zstd, so its name has to end in .zst"),
+        ("a.json.gz", zstd, "it is compressed with zstd, so its name has to end in .zst"),
+        ("a.json", [b"\xff\xfe".to_vec(), wide].concat(), "it is UTF-16: convert it to UTF-8"),
+        ("a.json.gz", text.into_bytes(), "it is not compressed, so its name must not end in .gz, .zst or .zstd"),
+    ] {
+        let folder = Folder::new().with_bytes(name, &bytes).with("b.json", lines(&items([7])));
+        let read = contents(&folder.open());
+        assert_eq!((read.reports(), read.events), (vec![format!("{name}:1: the file cannot be read: {problem}")], items([7])));
+        assert!(read.bad[0].ends_file() && read.bad[0].is_misnamed());
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::array::Array;
 use super::input::Input;
 use super::lines::Lines;
 use super::{File, Limits};
-use crate::batch::DAMAGED;
+use crate::batch::{DAMAGED, MISNAMED};
 use std::io;
 use std::ops::Range;
 
@@ -97,7 +97,10 @@ pub(super) fn broken_off(input: &mut Input) -> io::Result<Option<String>> {
     match input.take_error() {
         None => Ok(None),
         Some(error) if error.raw_os_error().is_some() => Err(error),
-        Some(error) => Ok(Some(format!("{DAMAGED}: {error}"))),
+        Some(error) => match error.to_string() {
+            problem if problem.starts_with(MISNAMED) => Ok(Some(problem)),
+            problem => Ok(Some(format!("{DAMAGED}: {problem}"))),
+        },
     }
 }
 

@@ -75,7 +75,8 @@ fn file(path: &Path, found: &fs::Metadata) -> Result<File, Error> {
     Ok(File { path: path.to_owned(), name: name.as_ref().into(), bytes: found.len(), modified, compression, head })
 }
 
-fn missing(path: &Path) -> Error {
+/// There is no such path; the message says what lies in the nearest folder that there is.
+pub fn missing(path: &Path) -> Error {
     let folders = path.ancestors().skip(1).map(|folder| if folder == Path::new("") { Path::new(".") } else { folder });
     let nearest = folders.into_iter().find(|folder| folder.is_dir()).unwrap_or(Path::new("."));
     Error::Missing { path: path.to_owned(), nearest: contents(nearest) }
