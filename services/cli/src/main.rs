@@ -54,10 +54,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Train(options) => train::run(&options),
         Command::Serve(options) => serve::run(&options),
         Command::Standalone(options) => standalone::run(&options),
-        Command::Rank(options) => {
-            let answer = stop::or_end("interrupted: nothing is ranked", || rank::run(&options))?;
-            rankwright_assembly::print(&answer)
-        }
+        Command::Rank(options) => rankwright_assembly::print(&rank::run(&options)?),
         Command::Models(options) => rankwright_assembly::print(&models::run(&options)?),
         Command::Evaluate(options) => evaluate::run(&options),
         Command::Purge(options) => rankwright_assembly::print(&purge::run(&options)?),

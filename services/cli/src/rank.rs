@@ -3,8 +3,9 @@
 mod table;
 
 use crate::options::{Output, RankOptions};
+use crate::stop;
 use anyhow::{Context, Result, anyhow};
-use rankwright_assembly::{as_owner, configuration, job_runtime, rank_once};
+use rankwright_assembly::{as_owner, configuration, rank_once, runtime};
 use rankwright_serve::Explain;
 use std::io::{self, Read};
 use std::path::Path;
@@ -14,11 +15,13 @@ const LISTED: usize = 10;
 
 /// Ranks the items of a request; what is printed.
 pub(crate) fn run(options: &RankOptions) -> Result<String> {
-    let (request, name) = read(&options.request)?;
     let config = configuration(options.config.as_deref())?;
-    as_owner(&config)?;
+    as_owner(&config)?; // before there are other threads
+    let runtime = runtime()?;
+    let _ranking = stop::at_once(&runtime, "interrupted: nothing is ranked");
+    let (request, name) = read(&options.request)?;
     let explain = if options.explain { Explain::Contributions } else { Explain::Nothing };
-    let asked = job_runtime()?.block_on(rank_once(config, &options.model, &request, explain));
+    let asked = runtime.block_on(rank_once(config, &options.model, &request, explain));
     let answer = asked.map_err(|error| match error.downcast_ref::<rankwright_serve::RankError>() {
         Some(rankwright_serve::RankError::Body(_)) => error.context(name),
         _ => error,

@@ -1,7 +1,6 @@
 //! Work that ends well when the program is told to stop (SIGINT, SIGTERM or SIGHUP), also as the first process of a container.
 
-use anyhow::Result;
-use rankwright_assembly::{TERMINATED, complain, leave, runtime, stop_signal};
+use rankwright_assembly::{TERMINATED, complain, leave, stop_signal};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -38,13 +37,6 @@ pub(crate) fn at_once(runtime: &Runtime, sentence: &'static str) -> AtOnce {
         complain(&format!("error: {sentence}"));
         leave(INTERRUPTED);
     }))
-}
-
-/// Does work which ends with this sentence when the program is told to stop, and has nothing to clean up.
-pub(crate) fn or_end<T>(sentence: &'static str, work: impl FnOnce() -> Result<T>) -> Result<T> {
-    let runtime = runtime()?;
-    let _ending = at_once(&runtime, sentence);
-    work()
 }
 
 /// What ends the program.
