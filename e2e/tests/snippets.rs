@@ -1,7 +1,7 @@
 //! The configurations that pages show load, and the commands and options that they name are there.
 
 use rankwright_e2e::program::{Ended, run};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -76,6 +76,61 @@ fn every_command_and_option_that_a_page_names_is_there() {
         let named = |(_, text): &(PathBuf, String)| text.contains(&format!("rankwright {command}"));
         assert!(pages.iter().any(named), "no page names 'rankwright {command}'");
     }
+}
+
+#[test]
+fn the_page_about_the_command_line_names_each_option_of_each_command() {
+    let page = include_str!("../../docs/cli.md");
+    let rows = |title: &str| {
+        let (_, rest) = page.split_once(&format!("## {title}\n")).expect("the page has this section");
+        let section = rest.split("\n#").next().unwrap_or_default();
+        let rows = section.lines().filter(|line| line.starts_with("| `"));
+        rows.map(|row| row.split('|').map(str::trim).collect::<Vec<_>>()).collect::<Vec<_>>()
+    };
+    let of_events: Vec<String> = rows("Options of events").iter().flat_map(|row| options_in(row[1])).collect();
+    assert_eq!(of_events.len(), 4, "{of_events:?}");
+    let mut of_import = BTreeSet::new();
+    let commands = rows("`rankwright`");
+    assert!(commands.len() > 20, "{} commands", commands.len());
+    for row in &commands {
+        let [_, command, does, options, _] = row[..] else { panic!("three columns: {row:?}") };
+        let words = command.trim_matches('`').split(' ').skip(1);
+        let words: Vec<&str> = words.filter(|word| is_name(word)).chain(["--help"]).collect();
+        let mut named: BTreeSet<String> = options_in(options).collect();
+        if options.contains("those of [events]") {
+            named.extend(of_events.iter().cloned());
+        }
+        match command {
+            "`rankwright import`" => of_import = named.clone(),
+            "`rankwright standalone`" => named.clone_from(&of_import),
+            _ => {}
+        }
+        if !does.contains("takes no `--config`") {
+            named.insert("-c, --config".to_owned());
+        }
+        let help = run(&words).ok().stdout;
+        let mut there: BTreeSet<String> = help.lines().filter_map(option_of_help).collect();
+        assert!(there.remove("-h, --help"), "{help}");
+        assert_eq!(named, there, "docs/cli.md, {command}");
+    }
+}
+
+/// Options that a text has as code, as `-m, --model` or `--by`.
+fn options_in(text: &str) -> impl Iterator<Item = String> {
+    let code = text.split('`').skip(1).step_by(2);
+    code.filter(|code| code.starts_with('-')).map(str::to_owned)
+}
+
+/// The option that a line of a help text is about.
+fn option_of_help(line: &str) -> Option<String> {
+    const INDENT: usize = 6;
+    let option = line.trim_start();
+    let (short, long) = match option.split_once(", --") {
+        Some((short, long)) if short.len() == 2 && short.starts_with('-') => (format!("{short}, "), long),
+        _ => (String::new(), option.strip_prefix("--")?),
+    };
+    let name = long.split(|sign: char| !sign.is_ascii_lowercase() && sign != '-').next()?;
+    (line.len() - option.len() <= INDENT).then(|| format!("{short}--{name}"))
 }
 
 /// Whether a word of a command may name a subcommand, and is not the path of an option.
