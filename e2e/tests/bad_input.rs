@@ -1,9 +1,12 @@
 //! Mistakes get a message that helps, and never a crash.
 
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use rankwright_e2e::events::{self, DURABLE, cheap_wins, click, item, lines, order, ranking};
 use rankwright_e2e::program::{self, run, run_on};
 use rankwright_e2e::{Ended, Service};
 use serde_json::{Value, json};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
@@ -236,6 +239,115 @@ fn with_model() -> (tempfile::TempDir, PathBuf) {
     let mut files = files.filter_map(Result::ok).map(|entry| entry.path());
     let version = files.find(|path| path.extension().is_some_and(|extension| extension == "model"));
     (folder, version.expect("a version was published"))
+}
+
+#[test]
+fn an_answer_that_standard_output_has_no_room_for_is_an_error_of_every_tool() {
+    let (folder, _) = with_model();
+    let events = write(folder.path(), "events.jsonl", &lines(&cheap_wins(100)));
+    let request = ranking("q", 3000, "u", &["i9", "i3", "i6"]).to_string();
+    let request = write(folder.path(), "request.json", &request);
+    let config = folder.path().join("config.yml");
+    let [config, events, request] = [&config, &events, &request].map(|path| path.to_string_lossy());
+    for arguments in [
+        &["schema"][..],
+        &["rank", "--config", &config, "--model", "m", &request],
+        &["evaluate", "--config", &config],
+        &["models", "--config", &config, "list"],
+        &["models", "--config", &config, "show", "--model", "m"],
+        &["validate", "--config", &config, "--data", &events],
+    ] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("every Linux has it");
+        let mut tool = program::command(arguments);
+        let running = tool.stdout(full).stderr(Stdio::piped()).spawn().expect("starts");
+        let ended = Ended::of_running(running).refused();
+        let told = "error: standard output is closed, or full";
+        assert!(ended.stderr.contains(told), "{arguments:?}: {}", ended.stderr);
+    }
+}
+
+#[test]
+fn what_is_no_request_is_refused_with_its_name() {
+    let (folder, _) = with_model();
+    let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+    packed.write_all(b"{}").expect("a vector takes all");
+    let packed = packed.finish().expect("a vector takes all");
+    std::fs::write(folder.path().join("request.gz"), packed).expect("the folder can be written to");
+    write(folder.path(), "empty.json", "");
+    for (request, told) in [
+        ("-", "standard input: "),
+        ("empty.json", "empty.json: "),
+        ("request.gz", "request.gz: "),
+        ("data", "failed to read data (it is a folder"),
+    ] {
+        let mut rank = program::command(&["rank", "--config", "config.yml", "--model", "m", request]);
+        let ended = Ended::of(rank.current_dir(folder.path())).refused();
+        assert!(ended.stderr.contains(told), "{request}: {}", ended.stderr);
+        assert_eq!(ended.stdout, "", "{request}");
+    }
+}
+
+#[test]
+fn a_damaged_version_is_named_and_nothing_is_written_of_it() {
+    let (folder, version) = with_model();
+    let bytes = std::fs::read(&version).expect("the version can be read");
+    std::fs::write(&version, &bytes[..bytes.len() / 2]).expect("the version can be written");
+    let id = version.file_stem().expect("it has a name").to_string_lossy().into_owned();
+    for arguments in [
+        &["models", "show", "--model", "m"][..],
+        &["models", "export", "--model", "m", "--out", "m.txt"],
+        &["evaluate", "--html", "report.html"],
+    ] {
+        let mut tool = program::command(&[arguments, &["--config", "config.yml"]].concat());
+        let ended = Ended::of(tool.current_dir(folder.path())).refused();
+        let told = format!("cannot read version {id} of model \"m\"");
+        assert!(ended.stderr.contains(&told), "{arguments:?}: {}", ended.stderr);
+    }
+    let made = ["m.txt", "report.html"].map(|name| folder.path().join(name).exists());
+    assert_eq!(made, [false; 2]);
+}
+
+#[test]
+fn a_file_cut_short_in_zstd_gives_no_output() {
+    let folder = folder();
+    let plain = write(folder.path(), "events.jsonl", &lines(&cheap_wins(500)));
+    let (whole, cut) = (folder.path().join("whole.jsonl.zst"), folder.path().join("cut.jsonl.zst"));
+    run(&["sort", "--data", &plain.to_string_lossy(), "--out", &whole.to_string_lossy()]).ok();
+    let bytes = std::fs::read(&whole).expect("was written");
+    std::fs::write(&cut, &bytes[..bytes.len() / 2]).expect("the folder can be written to");
+    let out = folder.path().join("out");
+    for tool in [&["sort"][..], &["autofeature"], &["termfreq", "--fields", "price", "--language", "en"]] {
+        let (cut, out) = (cut.to_string_lossy(), out.to_string_lossy());
+        let ended = run(&[tool, &["--data", &cut, "--out", &out]].concat()).refused();
+        assert!(ended.stderr.contains("cut.jsonl.zst"), "{tool:?}: {}", ended.stderr);
+        assert!(ended.stderr.contains("damaged"), "{tool:?}: {}", ended.stderr);
+    }
+    assert!(!out.exists());
+}
+
+#[test]
+fn a_file_that_is_not_what_its_name_says_is_told_with_the_name_that_fits() {
+    let folder = folder();
+    let plain = write(folder.path(), "events.jsonl", &lines(&cheap_wins(20)));
+    let packed = folder.path().join("packed.jsonl.gz");
+    run(&["sort", "--data", &plain.to_string_lossy(), "--out", &packed.to_string_lossy()]).ok();
+    std::fs::rename(packed, folder.path().join("packed.jsonl")).expect("was written");
+    std::fs::copy(&plain, folder.path().join("plain.jsonl.gz")).expect("was written");
+    for (name, told) in [
+        ("packed.jsonl", "it is compressed with gzip, so its name has to end in .gz"),
+        ("plain.jsonl.gz", "it is not compressed, so its name must not end in .gz"),
+    ] {
+        let data = folder.path().join(name);
+        let told = format!("{name}:1: the file cannot be read: {told}");
+        let out = folder.path().join("out").to_string_lossy().into_owned();
+        let import = run_on("import", &config(folder.path()), &data, &[]).refused();
+        let data = data.to_string_lossy();
+        let [sort, autofeature] =
+            ["sort", "autofeature"].map(|tool| run(&[tool, "--data", &data, "--out", &out]).refused());
+        for ended in [import, sort, autofeature] {
+            assert!(ended.stderr.contains(&told), "{}", ended.stderr);
+        }
+    }
 }
 
 /// What a service in this folder answers, and its log.

@@ -111,7 +111,10 @@ fn tools_whose_output_has_no_room_say_so_and_leave_nothing() {
     let events = [item("a", 1, &[("title", json!("red shoes"))])];
     write(place.path(), "items.jsonl", lines(&events));
     fs::create_dir(place.path().join("made")).expect("is new");
-    let before = names(place.path());
+    let trees = ["models", "export", "--config", "config.yml", "--model", "m", "--out", "trees.txt"];
+    Ended::of(command(&trees).current_dir(place.path())).ok();
+    let versions = place.path().join("data/models/m");
+    let (before, stored) = (names(place.path()), names(&versions));
     for (arguments, told) in [
         (
             &["termfreq", "--fields", "title", "--language", "en", "--out", "t.dict", "--data", "items.jsonl"][..],
@@ -120,10 +123,12 @@ fn tools_whose_output_has_no_room_say_so_and_leave_nothing() {
         (&["evaluate", "--config", "config.yml", "--html", "report.html"], "report.html: File too large"),
         (&["models", "export", "--config", "config.yml", "--model", "m", "--out", "m.txt"], "m.txt: File too large"),
         (&["generate", "--out", "made", "--rankings", "100"], "made/events.jsonl.gz: File too large"),
+        (&["models", "import", "--config", "config.yml", "--model", "m", "trees.txt"], ".model: File too large"),
     ] {
         let ended = Ended::of(limited(0, arguments).current_dir(place.path())).refused();
         assert!(ended.stderr.contains(told), "{arguments:?}: {}", ended.stderr);
         assert_eq!((names(place.path()), names(&place.path().join("made"))), (before.clone(), vec![]), "{arguments:?}");
+        assert_eq!(names(&versions), stored, "{arguments:?}");
     }
 }
 
