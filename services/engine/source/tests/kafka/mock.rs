@@ -1,6 +1,6 @@
 //! One reader of a mock cluster.
 
-use crate::seen::{LONG, Seen, failure};
+use crate::seen::{LONG, Seen, enriched, failure, tracked};
 use crate::topic::{Topic, event, mock, settings};
 use rankwright_config::{EventFormat, Offset, SourceConfig};
 use rankwright_source::{Kafka, Partition, Position, Stream};
@@ -39,28 +39,11 @@ async fn an_unreadable_message_is_named_and_the_next_ones_are_read() {
     assert_eq!((seen.bad.len(), seen.stored[&topic.partition(0)].line), (4, 6));
 }
 
-/// An enriched event of Snowplow, with what was tracked.
-fn enriched(kind: &str, tracked: &str) -> String {
-    let mut columns = vec![""; 131];
-    (columns[1], columns[5], columns[58]) = ("web", kind, tracked);
-    columns.join("\t")
-}
-
 #[tokio::test]
 async fn of_enriched_events_of_snowplow_ours_are_read_and_others_passed_over() {
     let (_cluster, topic) = mock(1);
-    let ours = |number| {
-        let data =
-            format!(r#"{{"schema":"iglu:com.rankwright/user/jsonschema/1-0-0","data":{}}}"#, event(number, 1000));
-        enriched(
-            "unstruct",
-            &format!(
-                r#"{{"schema":"iglu:com.snowplowanalytics.snowplow/unstruct_event/jsonschema/1-0-0","data":{data}}}"#
-            ),
-        )
-    };
     for number in 0..300 {
-        topic.send(0, &ours(number));
+        topic.send(0, &tracked(number));
         topic.send(0, &enriched("page_view", ""));
     }
     topic.send(0, &event(300, 1000));

@@ -1,8 +1,8 @@
 //! One reader of a stream.
 
-use crate::seen::{LONG, Seen, event, failure};
+use crate::seen::{LONG, Seen, enriched, event, failure, tracked};
 use crate::stream::{Stream as Topic, now, server};
-use rankwright_config::Offset;
+use rankwright_config::{EventFormat, Offset};
 use rankwright_source::{Partition, Position, Stream};
 use std::process::Command;
 use std::sync::atomic::{AtomicU16, Ordering};
@@ -98,6 +98,20 @@ async fn an_unreadable_record_is_named_and_the_next_ones_are_read() {
     assert_eq!(seen.events[&topic.partition(shard)], [1, 3]);
     assert!(seen.bad[0].starts_with(&format!("{}:", topic.partition(shard))), "{:?}", seen.bad);
     assert!(seen.bad[1].contains("lies further in the future"), "{:?}", seen.bad);
+}
+
+#[tokio::test]
+async fn of_enriched_events_of_snowplow_ours_are_read_and_others_passed_over() {
+    let Some(server) = server() else { return };
+    let topic = Topic::make(&server, 1).await;
+    let shard = &topic.shards().await[0];
+    topic.put(shard, &[tracked(1), enriched("page_view", ""), event(2, 1000), tracked(3)]).await;
+    let (mut reader, mut seen) = (topic.open_in(EventFormat::SnowplowTsv), Seen::default());
+    seen.read_up(&mut reader, 1).await;
+    seen.read(&mut reader, |seen| seen.count() == 2).await;
+    assert_eq!(seen.events[&topic.partition(shard)], [1, 3]);
+    assert_eq!(seen.bad.len(), 1);
+    assert!(seen.bad[0].contains("expected an enriched event of Snowplow: 131 columns"), "{:?}", seen.bad);
 }
 
 /// A moment later than everything before, and earlier than everything after; the server counts in milliseconds.

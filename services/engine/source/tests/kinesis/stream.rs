@@ -147,6 +147,13 @@ impl Stream {
         self.open_as("one", Offset::Earliest)
     }
 
+    /// A reader of messages in another format.
+    pub(crate) fn open_in(&self, format: EventFormat) -> Kinesis {
+        let source = SourceConfig { format, ..source(&self.endpoint, &self.name, Offset::Earliest) };
+        let opened = Kinesis::open(&source, Self::settings(), self.table.holder("one")).expect("opens a reader");
+        opened.with_credentials("test", "test")
+    }
+
     pub(crate) fn bounded(&self, offset: Offset) -> Kinesis {
         let opened = Kinesis::bounded(&source(&self.endpoint, &self.name, offset), Self::settings());
         opened.expect("opens a reader").with_credentials("test", "test")

@@ -1,8 +1,8 @@
 //! One reader of a topic.
 
-use crate::seen::{LONG, Seen, event};
+use crate::seen::{LONG, Seen, enriched, event, settings, tracked};
 use crate::topic::{Topic, broker, server};
-use rankwright_config::{Offset, Subscription};
+use rankwright_config::{EventFormat, Offset, SourceConfig, Subscription};
 use rankwright_event::Timestamp;
 use rankwright_source::{Lag, Partition, Pulsar, Stream};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -127,6 +127,20 @@ async fn an_unreadable_message_is_named_and_the_next_ones_are_read() {
     assert_eq!(seen.bad.len(), 2);
     assert!(seen.bad[0].starts_with(&format!("{}:", topic.partition(None))), "{:?}", seen.bad);
     assert!(seen.bad[1].contains("lies further in the future"), "{:?}", seen.bad);
+}
+
+#[tokio::test]
+async fn of_enriched_events_of_snowplow_ours_are_read_and_others_passed_over() {
+    let Some(broker) = broker() else { return };
+    let topic = broker.topic(0).await;
+    topic.send(None, &[tracked(1), enriched("page_view", ""), event(2, 1000), tracked(3)]).await;
+    let config = topic.config(Subscription::Exclusive, Offset::Earliest, &[]);
+    let config = SourceConfig { format: EventFormat::SnowplowTsv, ..config };
+    let (mut reader, mut seen) = (Pulsar::open(&config, settings()).expect("opens a reader"), Seen::default());
+    seen.read_up(&mut reader, 1).await;
+    assert_eq!(seen.events[&topic.partition(None)], [1, 3]);
+    assert_eq!(seen.bad.len(), 1);
+    assert!(seen.bad[0].contains("expected an enriched event of Snowplow: 131 columns"), "{:?}", seen.bad);
 }
 
 /// What is read with an offset.

@@ -26,6 +26,20 @@ pub(crate) fn event(number: u64, time: i64) -> String {
     format!(r#"{{"event":"user","id":"{number}","user":"u","timestamp":"{time}"}}"#)
 }
 
+/// An enriched event of Snowplow, a line of 131 columns, with what was tracked.
+pub(crate) fn enriched(kind: &str, tracked: &str) -> String {
+    let mut columns = vec![""; 131];
+    (columns[1], columns[5], columns[58]) = ("web", kind, tracked);
+    columns.join("\t")
+}
+
+/// The event of a number, as Snowplow's tracker and Enrich hand it on.
+pub(crate) fn tracked(number: u64) -> String {
+    let data = format!(r#"{{"schema":"iglu:com.rankwright/user/jsonschema/1-0-0","data":{}}}"#, event(number, 1000));
+    let schema = "iglu:com.snowplowanalytics.snowplow/unstruct_event/jsonschema/1-0-0";
+    enriched("unstruct", &format!(r#"{{"schema":"{schema}","data":{data}}}"#))
+}
+
 /// What a reader delivered so far. It stores positions as an ingest loop would.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
