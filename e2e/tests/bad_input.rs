@@ -386,7 +386,7 @@ fn a_model_trained_with_other_features_is_not_served_and_the_features_are_named(
     assert!(answer["fallback"].as_str().is_some_and(|why| why.contains("model m")), "{answer}");
     assert_eq!(order(&answer), ["i9", "i3", "i6"]);
     assert!(log.contains("trained with other features") && log.contains("clicks"), "{log}");
-    assert!(log.contains("train it again, or give it the former features back"), "{log}");
+    assert!(log.contains("train it again, or give it the previous features back"), "{log}");
 }
 
 #[test]

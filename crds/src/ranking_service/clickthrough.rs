@@ -28,12 +28,12 @@ pub struct ClickThroughStore {
 pub struct S3Store {
     /// The bucket.
     #[x_kube(validation = Rule::new("self == oldSelf")
-        .message("bucket is immutable: click-throughs in the former one would be left behind; create another RankingService"))]
+        .message("bucket is immutable: click-throughs in the old one would be left behind; create another RankingService"))]
     #[schemars(length(min = 3, max = 63))]
     pub bucket: String,
     /// What the keys of click-throughs begin with.
     #[x_kube(validation = Rule::new("self == oldSelf")
-        .message("prefix is immutable: click-throughs under the former one would be left behind; create another RankingService"))]
+        .message("prefix is immutable: click-throughs under the old one would be left behind; create another RankingService"))]
     #[schemars(length(min = 1, max = 512))]
     pub prefix: String,
     /// The bucket's region.

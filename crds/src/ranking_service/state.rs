@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "camelCase")]
 #[x_kube(
     validation = Rule::new("has(self.service) == has(oldSelf.service) && (!has(self.service) || self.service == oldSelf.service)")
-        .message("stateStore.service is immutable: data under the former name would be left behind; create another RankingService")
+        .message("stateStore.service is immutable: data under the old name would be left behind; create another RankingService")
 )]
 pub struct StateStore {
     /// Name under which the data lie in Redis and S3. Default: the namespace and name of this resource, as
@@ -33,7 +33,7 @@ pub struct StateStore {
 )]
 #[x_kube(
     validation = Rule::new("(self.mode == 'Cluster') == (oldSelf.mode == 'Cluster')")
-        .message("mode cannot change to or from Cluster: data would be left behind in the former servers; create another RankingService")
+        .message("mode cannot change to or from Cluster: data would be left behind in the old servers; create another RankingService")
 )]
 #[x_kube(
     validation = Rule::new("has(self.masterName) == (self.mode == 'Sentinel')")
@@ -72,7 +72,7 @@ pub struct Redis {
     /// Numbers of the databases; a cluster has one database, and ignores them.
     #[serde(default)]
     #[x_kube(validation = Rule::new("self == oldSelf")
-        .message("databases are immutable: data in the former ones would be left behind; create another RankingService"))]
+        .message("databases are immutable: data in the old ones would be left behind; create another RankingService"))]
     pub databases: Databases,
 }
 

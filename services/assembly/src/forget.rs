@@ -168,7 +168,7 @@ fn while_alone<'a>(engine: &'a Engine, subject: &'a Subject, mut told: Forgotten
         ];
         told.removed.splice(0..0, removed);
         let unlisted =
-            |parts: u64| format!("{parts} parts that were not put, or removed, to the end, whoever is in them");
+            |parts: u64| format!("{parts} parts that were not put, or removed, to the end, with all that is in them");
         told.removed.extend((parts.unlisted > 0).then(|| unlisted(parts.unlisted)));
         told.removed.extend(
             parts.damaged.iter().map(|place| format!("what was damaged in {place}, with the rest of it rewritten")),

@@ -107,7 +107,7 @@ impl Holding {
                     }
                     Ok(false) => AGAIN.min(span / 4),
                     Err(error) => {
-                        tracing::warn!(%error, task, "somebody else may take this over meanwhile");
+                        tracing::warn!(%error, task, "another process may take this over meanwhile");
                         span / 4
                     }
                 };

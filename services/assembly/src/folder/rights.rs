@@ -43,7 +43,7 @@ pub(super) fn handed_over(new: &Path, like: &Path) -> Result<()> {
     })?;
     if let Some(error) = refused {
         let (place, gid) = (like.display(), folder.gid());
-        warn!(%place, gid, %error, "the files of this state do not belong to its former group now, which may do no more with them than others");
+        warn!(%place, gid, %error, "the files of this state no longer belong to its previous group, which may do no more with them than others");
     }
     Ok(())
 }

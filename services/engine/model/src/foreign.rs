@@ -39,7 +39,7 @@ impl Foreign {
             }
             _ if bytes.starts_with(b"binf") || bytes.starts_with(b"CONFIG") => Err(ReadError::unsupported(
                 "XGBoost",
-                "its former binary format; save it under a name that ends in .ubj or .json",
+                "its old binary format; save it under a name that ends in .ubj or .json",
             )),
             _ if bytes.starts_with(b"RANKWMDL") => Err(ReadError::unsupported(
                 "booster's",

@@ -180,7 +180,10 @@ fn a_file_that_is_not_what_its_name_says_is_told_with_the_name_that_fits() {
     ] {
         let folder = Folder::new().with_bytes(name, &bytes).with("b.json", lines(&items([7])));
         let read = contents(&folder.open());
-        assert_eq!((read.reports(), read.events), (vec![format!("{name}:1: the file cannot be read: {problem}")], items([7])));
+        assert_eq!(
+            (read.reports(), read.events),
+            (vec![format!("{name}:1: the file cannot be read: {problem}")], items([7]))
+        );
         assert!(read.bad[0].ends_file() && read.bad[0].is_misnamed());
     }
 }

@@ -78,7 +78,7 @@ impl Blocks {
                 path = %file.path.display(),
                 found,
                 before,
-                "became shorter since it was imported: lines are counted from its start, so what is added up to the former \
+                "became shorter since it was imported: lines are counted from its start, so what is added up to the previous \
                  number is not read; give a file that begins again another name"
             );
         }

@@ -26,7 +26,8 @@ impl Input {
         let mut start = Vec::new();
         (&opened).take(START).read_to_end(&mut start)?;
         opened.rewind()?;
-        let end = misnamed(&start, file.compression).map(|problem| Err(io::Error::other(format!("{MISNAMED}: {problem}"))));
+        let end =
+            misnamed(&start, file.compression).map(|problem| Err(io::Error::other(format!("{MISNAMED}: {problem}"))));
         let raw = Counted { file: opened, read: Arc::clone(&read) };
         let text: Box<dyn Read + Send> = match file.compression {
             Compression::None => Box::new(raw),

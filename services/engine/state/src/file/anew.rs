@@ -15,7 +15,7 @@ impl Disk {
         let db = Database::builder(folder).open().map_err(cannot_open(folder))?;
         for (from, buffer) in self.keyspaces(options) {
             let to = || KeyspaceCreateOptions::default().max_memtable_size(buffer);
-            copy(from, &db.keyspace(from.name(), to).map_err(cannot_open(folder))?).map_err(failed("write anew"))?;
+            copy(from, &db.keyspace(from.name(), to).map_err(cannot_open(folder))?).map_err(failed("rewrite"))?;
         }
         db.persist(PersistMode::SyncAll).map_err(failed("flush to the disk"))?;
         // the store below forces files and their folders to the disk, but not the folders above

@@ -180,7 +180,7 @@ impl Shared {
         self.bring_slots().await?;
         tokio::time::sleep(READ_FOR).await;
         let left = self.names.of_generation(former, self.names.shards()).prefix_of_all();
-        let removed = self.link.remove_all(&left).await.map_err(failed("remove the former generation"))?;
+        let removed = self.link.remove_all(&left).await.map_err(failed("remove the previous generation"))?;
         self.remember("clean", former).await?;
         Ok(removed)
     }
@@ -350,10 +350,10 @@ impl Filling {
                 }
             } else if let Err(error) = self.bring_slots().await {
                 let generation = live.generation();
-                tracing::warn!(%error, generation, "keys of the former generation stay until their own time is over");
+                tracing::warn!(%error, generation, "keys of the previous generation stay until their own time is over");
             } else if let Err(error) = self.live.link.expire_all(&live.prefix_of_all(), LEFT_FOR).await {
                 let generation = live.generation();
-                tracing::warn!(%error, generation, "some keys of the former generation stay until their own time is over");
+                tracing::warn!(%error, generation, "some keys of the previous generation stay until their own time is over");
             }
             Ok(switched)
         })

@@ -20,7 +20,7 @@ pub(super) fn hand_over(file: &File, former: &Metadata, place: &Path) -> io::Res
         let (place, uid, gid) = (place.display(), former.uid(), former.gid());
         match own.uid() == uid {
             true => {
-                warn!(%place, %error, gid, "this part does not belong to its former group now, which may do no more than others")
+                warn!(%place, %error, gid, "this part no longer belongs to its previous group, which may do no more than others")
             }
             false => warn!(
                 %place, %error, uid,
