@@ -3,7 +3,9 @@
 
 - Every relative link and every #anchor of a *.md file resolves.
 - docs/README.md links to every page beside it, and every page under docs that a source file mentions exists.
-- No sentence and no table cell's sentence has more than 35 words, and none of VAGUE is in a text.
+- No sentence and no table cell's sentence has more than 35 words, and none of VAGUE is in a text. Nor is it in a message or a
+  help text of the programs (MESSAGES).
+- No page has a figure "to be measured".
 - A page of docs has 300 to 1,000 words outside code blocks. Pages in the section "Reference" of docs/README.md may be longer.
 - Every test that operator/CAPABILITIES.md names exists.
 
@@ -15,8 +17,13 @@ import sys
 
 WORDS = 35
 PAGE = (300, 1000)
-VAGUE = re.compile(r"\b(nobody|somebody|whoever|anew|former|so many|told of)\b", re.I)  # name the component that acts, and use the usual word
-GENERATED = "docs/kubernetes-reference.md"  # it quotes the rules of crds/src, which the API server prints
+VAGUE = re.compile(r"\b(nobody|somebody|whoever|anew|former|formerly|so many|told of)\b", re.I)  # name the component that acts, and use the usual word
+PLAIN = "name the component that acts, and use the usual word"
+MESSAGES = ("services/", "crds/")
+OTHERS = re.compile(r"\b(tests?|benches|examples|contract|testing)(/|\.rs$)")  # files without messages
+# comments, raw texts (scripts), characters, and texts, of which the second group is kept
+TEXTS = re.compile(r"""//[^\n]*|\br(#*)".*?"\1|'(?:[^'\\\n]|\\.)'|"((?:[^"\\]|\\.)*)\"""", re.S)
+HELP = re.compile(r"((?:[ \t]*///[^\n]*\n)+)[ \t]*#\[(?:arg|command)\b")
 SKIPPED = {".git", "target", "./e2e/kept", "node_modules", "pages.rs"}  # pages.rs has broken links on purpose
 SOURCES = (".rs", ".sh", ".py", ".yaml", ".yml", ".toml", ".tpl", ".txt")
 URL = "github.com/rankwright/rankwright/blob/main/"
@@ -33,8 +40,10 @@ def main():
     beside = sorted(name for folder, name in map(os.path.split, pages) if folder == "docs" and name != "README.md")
     faults += [f"docs/{name}: docs/README.md has no link to it" for name in beside if f"]({name})" not in index]
     reference = re.findall(r"\]\(([\w-]+\.md)\)", index.partition("\n## Reference\n")[2].partition("\n## ")[0])
+    programs = [path for path in files if path.endswith(".rs") and path.startswith(MESSAGES) and not OTHERS.search(path)]
+    faults += [fault for path in programs for fault in messages(path)]
     for path, text in pages.items():
-        faults += [*sentences(path, text), *(vague(path, text) if path != GENERATED else ())]
+        faults += [*sentences(path, text), *vague(path, text)]
         if os.path.dirname(path) == "docs":
             faults += length(path, text, reference)
     faults += abilities(pages.get("operator/CAPABILITIES.md", ""), files)
@@ -136,7 +145,19 @@ def too_long(path, number, text):
 def vague(path, text):
     for number, line in prose(text):
         for word in VAGUE.findall(re.sub(r"`[^`]*`|\]\([^)]*\)|<[^>]*>", "", line)):
-            yield f"{path}:{number}: '{word}': name the component that acts, and use the usual word"
+            yield f"{path}:{number}: '{word}': {PLAIN}"
+        if "to be measured" in line:
+            yield f"{path}:{number}: 'to be measured': measure it, or leave out the row"
+
+
+def messages(path):
+    """Vague words in texts of more than one word, and in help texts. Scripts for Redis are no messages, and tests have none."""
+    source = read(path).partition("#[cfg(test)]\nmod tests {")[0]
+    found = [(match, match[2] or "") for match in TEXTS.finditer(source)] + [(match, match[1]) for match in HELP.finditer(source)]
+    for match, text in found:
+        if " " in text and "redis.call" not in text:
+            for word in VAGUE.findall(re.sub(r"\{[^}]*\}", "", text)):
+                yield f"{path}:{source.count(chr(10), 0, match.start()) + 1}: '{word}': {PLAIN}"
 
 
 def length(path, text, reference):

@@ -49,7 +49,10 @@ fn broken_links_anchors_mentions_and_long_sentences_are_reported() {
 fn vague_words_long_cells_long_and_short_pages_and_missing_tests_are_reported() {
     let folder = tempfile::tempdir().expect("there is room for temporary files");
     let row = format!("| short | {}|\n", "word ".repeat(36));
-    write(folder.path(), "ARCHITECTURE.md", &format!("Nobody reads `nobody`.\n\n| a | b |\n|---|---|\n{row}"));
+    let page = format!("Nobody reads `nobody`.\n\n| a | b |\n|---|---|\n{row}\nIt is to be measured.\n");
+    write(folder.path(), "ARCHITECTURE.md", &page);
+    let program = "// nobody\nfn main() {\n    warn!(\"somebody took {former}\");\n    mark(\"anew\");\n}\n";
+    write(folder.path(), "services/main.rs", &format!("{program}\n/// For whoever asks\n#[arg(long)]\n"));
     let index = "# Docs\n\n[a](a.md) [b](b.md)\n\n## Reference\n\n[c](c.md)\n\n## Explanation\n\n[d](d.md)\n";
     write(folder.path(), "docs/README.md", index);
     for (name, words) in [("a", 299), ("b", 300), ("c", 1001), ("d", 1001)] {
@@ -58,9 +61,13 @@ fn vague_words_long_cells_long_and_short_pages_and_missing_tests_are_reported() 
     write(folder.path(), "operator/CAPABILITIES.md", "`it_is_there`, `node::…is_there_too`, `it_is_gone`\n");
     write(folder.path(), "operator/tests/all.rs", "fn it_is_there() {}\nfn it_is_there_too() {}\n");
     let length = "words: a page has 300 to 1000; merge or split it, or list it under Reference in docs/README.md";
+    let plain = "name the component that acts, and use the usual word";
     let expected = [
+        format!("services/main.rs:3: 'somebody': {plain}"),
+        format!("services/main.rs:7: 'whoever': {plain}"),
         "ARCHITECTURE.md:5: a sentence of 36 words: word word word word word word word word ...".to_owned(),
-        "ARCHITECTURE.md:1: 'Nobody': name the component that acts, and use the usual word".to_owned(),
+        format!("ARCHITECTURE.md:1: 'Nobody': {plain}"),
+        "ARCHITECTURE.md:7: 'to be measured': measure it, or leave out the row".to_owned(),
         format!("docs/a.md: 299 {length}"),
         format!("docs/d.md: 1001 {length}"),
         "operator/CAPABILITIES.md: there is no test it_is_gone".to_owned(),

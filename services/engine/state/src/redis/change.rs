@@ -230,6 +230,6 @@ fn moved_from(place: usize) -> Vec<u8> {
 
 /// Which of the indexes is that of a space, from 1 on; 0 where it has none.
 pub(super) fn index_number(space: Space) -> usize {
-    const _: () = assert!(INDEXES == INDEXED.len(), "scripts count on so many");
+    const _: () = assert!(INDEXES == INDEXED.len(), "scripts count on this number");
     INDEXED.iter().position(|indexed| *indexed == space).map_or(0, |place| place + 1)
 }
