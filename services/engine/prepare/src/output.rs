@@ -53,12 +53,29 @@ pub enum TargetError {
         /// Why.
         source: io::Error,
     },
+    /// A URL, such as one of a bucket.
+    #[error("cannot write to {}: name a file on this machine", shown(path))]
+    Remote {
+        /// The URL.
+        path: PathBuf,
+    },
     /// One of the files that are read, or a file beside them that the next import of the folder would read as well.
     #[error("{} is among the events that are read: the output has to lie elsewhere", shown(path))]
     Input {
         /// Its path.
         path: PathBuf,
     },
+}
+
+impl TargetError {
+    /// Of a folder that is not there, with what is there.
+    fn parent(folder: &Path, source: io::Error) -> Self {
+        let source = match source.kind() {
+            io::ErrorKind::NotFound => io::Error::new(io::ErrorKind::NotFound, rankwright_source::missing(folder)),
+            _ => source,
+        };
+        Self::Parent { folder: folder.to_owned(), source }
+    }
 }
 
 impl Target {
@@ -79,10 +96,13 @@ impl Target {
     /// What `path` names.
     ///
     /// # Errors
-    /// It is a folder, or lies in none.
+    /// It is a folder or a URL, or lies in no folder that there is.
     pub fn new(path: &Path) -> Result<Self, TargetError> {
         if path == Path::new("-") {
             return Ok(Self::Stdout);
+        }
+        if path.to_string_lossy().contains("://") {
+            return Err(TargetError::Remote { path: path.to_owned() });
         }
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let Some(name) = path.file_name().filter(|_| !path.is_dir()) else {
@@ -92,8 +112,7 @@ impl Target {
             return Ok(Self::Direct(path));
         }
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let folder = parent.canonicalize();
-        let folder = folder.map_err(|source| TargetError::Parent { folder: parent.to_owned(), source })?;
+        let folder = parent.canonicalize().map_err(|source| TargetError::parent(parent, source))?;
         Ok(Self::File(folder.join(name)))
     }
 

@@ -300,7 +300,11 @@ fn a_target_is_no_folder_lies_in_one_and_not_among_the_events() {
     let place = Place::new().with("a.jsonl", lines(&[event(1, 1)]));
     let refused = |path: &Path, data: &Path| Target::of(path, data).expect_err("refused").to_string();
     assert!(refused(place.0.path(), &place.input()).contains("is a folder: name a file in it"));
-    assert!(refused(&place.out("no/such.jsonl"), &place.input()).contains("cannot write to"));
+    let nowhere = refused(&place.out("no/such.jsonl"), &place.input());
+    let folder = place.out("no").display().to_string();
+    assert!(nowhere.starts_with(&format!("cannot write to {folder}: {folder} does not exist; ")), "{nowhere}");
+    let remote = refused(Path::new("s3://bucket/sorted.jsonl"), &place.input());
+    assert_eq!(remote, "cannot write to s3://bucket/sorted.jsonl: name a file on this machine");
     let inside = place.input().join("sorted.jsonl");
     assert!(refused(&inside, &place.input()).contains("is among the events"));
     let itself = place.input().join("a.jsonl");
