@@ -16,8 +16,8 @@ use std::sync::Arc;
 /// Answers a request as `POST /rank/{model}` of a service with this configuration does: the JSON text.
 ///
 /// # Errors
-/// When no such model ranks, the request is none, or the state is not there, is used by another process or lacks features
-/// of the model. A model that is not trained is no error, but the incoming order.
+/// When no such model ranks, its version cannot be loaded, the request is none, or the state is not there, is used by another
+/// process or lacks features of the model. A model that is not trained is no error, but the incoming order.
 pub fn rank_once<'a>(
     config: Config,
     model: &'a str,
@@ -36,6 +36,9 @@ pub fn rank_once<'a>(
         }
         let app = app.build()?;
         app.refresh(model).await;
+        if let Some(why) = app.models().get(model)?.failure() {
+            bail!("model {model} could not be loaded: {why}");
+        }
         Ok(app.rank(model, request, explain).await?)
     })
 }

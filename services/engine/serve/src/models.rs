@@ -240,6 +240,16 @@ impl Slot {
         }
     }
 
+    /// Why no version answers, where one should: it could not be loaded, or did not work.
+    pub fn failure(&self) -> Option<String> {
+        match self.current() {
+            Current::Loaded(_) => None,
+            Current::Missing(_) => {
+                self.said.read().clone().or_else(|| self.registry().refused.map(|refused| refused.reason))
+            }
+        }
+    }
+
     /// Takes note of a version that does not work; whether that is news.
     pub(crate) fn refuse(&self, refused: Refused) -> bool {
         let mut registry = self.registry.write();
