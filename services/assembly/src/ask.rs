@@ -52,12 +52,9 @@ fn with_one_model(mut config: Config, model: &str) -> Result<Config> {
         let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
         bail!("no model {model:?} that ranks: the configuration has {known}");
     };
-    match &mut definition {
-        Model::LambdaMart(definition) => {
-            definition.warmup = None;
-            config.features.retain(|feature| definition.features.contains(&feature.name));
-        }
-        _ => config.features.clear(),
+    config.features.retain(|feature| definition.features().contains(&feature.name));
+    if let Model::LambdaMart(definition) = &mut definition {
+        definition.warmup = None;
     }
     config.models = [(model.to_owned(), definition)].into();
     Ok(config)

@@ -302,6 +302,24 @@ impl Slot {
     }
 }
 
+impl Served {
+    /// What orders items, if this does.
+    pub(crate) fn ranker(&self) -> Option<&dyn Ranker> {
+        match self {
+            Self::Ranker(ranker) => Some(&**ranker),
+            Self::Recommender(_) => None,
+        }
+    }
+
+    /// What names items, if this does.
+    pub(crate) fn recommender(&self) -> Option<&Recommender> {
+        match self {
+            Self::Recommender(recommender) => Some(recommender),
+            Self::Ranker(_) => None,
+        }
+    }
+}
+
 impl Loaded {
     /// A model that needs no training.
     pub fn untrained(ranker: Box<dyn Ranker>) -> Self {
