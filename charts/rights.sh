@@ -88,8 +88,9 @@ spec:
   networkPolicy: {}
 Y
 until_true "makes every part" there deployment/shop-rank deployment/shop-ingest cronjob/shop-training hpa/shop-rank pdb/shop-rank \
-  service/shop-rank ingress/shop-rank networkpolicy/shop-rank configmap/shop-config configmap/shop-dashboard serviceaccount/shop \
-  scaledobject/shop-ingest
+  service/shop-rank ingress/shop-rank networkpolicy/shop-rank configmap/shop-dashboard serviceaccount/shop scaledobject/shop-ingest
+configures() { k get configmap --output name | grep -q shop-config-; }
+until_true "configures" configures
 imports() { k get job --selector app.kubernetes.io/component=import --output name | grep -q .; }
 until_true "imports" imports
 monitors() { k get podmonitor --output name | grep -q .; }

@@ -190,7 +190,7 @@ fn what_is_no_help_is_told_and_nothing_is_written() {
     };
     refused(&folder.path().join("god.jsonl"), &out, &[], "god.jsonl");
     refused(&write(folder.path(), "empty.jsonl", ""), &out, &[], "empty.jsonl holds no events");
-    refused(&write(folder.path(), "text.jsonl", "hello\n"), &out, &[], "holds no events: 1 lines are none");
+    refused(&write(folder.path(), "text.jsonl", "hello\n"), &out, &[], "holds no events: 1 line that is no event\n");
     refused(&write(folder.path(), "text.jsonl", "hello\n"), &out, &["--strict"], "text.jsonl:1");
     let items: Vec<_> = cheap_wins(1).into_iter().filter(|event| event["event"] == "item").collect();
     refused(&write(folder.path(), "items.jsonl", lines(&items)), &out, &[], "of 20 events none is a ranking");
@@ -202,6 +202,8 @@ fn what_is_no_help_is_told_and_nothing_is_written() {
     refused(&good, folder.path(), &[], "is a folder: name a file in it");
     refused(&good, &good, &[], "good.jsonl is among the events that are read");
     refused(&good, &folder.path().join("no/out.yml"), &[], "cannot write to");
+    refused(&good, &out, &["--offset", "ts=2000000000"], "holds no events: 80 events before --offset\n");
+    refused(&good, &out, &["--offset", "latest"], "--offset: nothing is left to read after the latest event");
     let mut late = cheap_wins(30);
     late.reverse();
     let unsorted = write(folder.path(), "late.jsonl", lines(&late));

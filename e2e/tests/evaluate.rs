@@ -113,6 +113,7 @@ fn what_cannot_be_compared_is_refused_with_what_to_do() {
         (&["--split", "tim"], "--split"),
         (&["--html", "none/report.html"], "--html: cannot write to none: No such file or directory"),
         (&["--html", "state"], "is a folder: name a file in it"),
+        (&["--html", "config.yml"], "config.yml is the configuration: name another file"),
     ] {
         let message = refused(folder, arguments);
         assert!(message.contains(expected), "{arguments:?}: {expected}: {message}");

@@ -59,6 +59,8 @@ fn what_features_bring_is_told_by_the_command_and_by_the_service() {
     let items = told[0]["items"].as_array().expect("a list").len();
     assert_eq!(plain.lines().count(), items + 1, "{plain}");
 
+    a_damaged_version_is_refused(folder);
+
     let service = Service::serve(&config, folder);
     let request = std::fs::read_to_string(folder.join("request.txt")).expect("was written");
     for (model, told) in models.iter().zip(&told) {
@@ -67,6 +69,20 @@ fn what_features_bring_is_told_by_the_command_and_by_the_service() {
     }
     let used = rank(folder, &["--model", "lightgbm", "request.txt"]).refused().stderr;
     assert!(used.contains("while a process uses the state, ask its POST /rank/lightgbm"), "{used}");
+}
+
+/// Nothing is ranked by it; afterwards the version is as it was.
+fn a_damaged_version_is_refused(folder: &Path) {
+    let versions = std::fs::read_dir(folder.join("state/models/xgboost")).expect("models are stored");
+    let version = versions.map(|entry| entry.expect("can be listed").path());
+    let version = version.into_iter().find(|path| path.extension().is_some_and(|extension| extension == "model"));
+    let version = version.expect("one is trained");
+    let whole = std::fs::read(&version).expect("can be read");
+    std::fs::write(&version, &whole[..whole.len() / 2]).expect("can be written");
+    let ended = rank(folder, &["--model", "xgboost", "request.txt"]).refused();
+    assert!(ended.stderr.contains("error: model xgboost could not be loaded: "), "{}", ended.stderr);
+    assert_eq!(ended.stdout, "");
+    std::fs::write(&version, whole).expect("can be written");
 }
 
 /// Contributions and bias are the score; the bias is the same for all but for the rounding of single precision.

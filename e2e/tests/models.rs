@@ -126,6 +126,7 @@ fn what_is_wrong_is_named(folder: &Path) {
         (&["show", "--model", "lightgbm", "--version", unknown], "model \"lightgbm\" has no version 2021"),
         (&["promote", "--model", "lightgbm", "--to", "newest"], "invalid model version \"newest\""),
         (&["import", "--model", "lightgbm", "none.txt"], "failed to read none.txt (. has config.yml, "),
+        (&["import", "--model", "lightgbm", "state"], "failed to read state (it is a folder: name a file)"),
         (&["import", "--model", "lightgbm", "cut.txt"], "cut.txt: invalid LightGBM model"),
         (&["import", "--model", "lightgbm", "other.json"], "other.json: invalid XGBoost model"),
         (&["import", "--model", "lightgbm", "config.yml"], "neither JSON or UBJSON of XGBoost nor text of LightGBM"),

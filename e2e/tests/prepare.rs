@@ -325,7 +325,7 @@ fn events_that_models_learn_from_pass_without_clicks_in_rankings() {
     let mut labelled = shop();
     labelled.remove(3);
     labelled[2]["items"][1]["label"] = json!(2);
-    let none = "no interaction comes behind its ranking and is with one of its items";
+    let none = "no interaction names an earlier ranking and one of its items";
     let by_label = SHOP.replace(", weights: {click: 1}", "");
     assert_eq!(passes(&by_label, &labelled), format!("{none}; 1 rankings have items[].label"));
     let like = |number: i64| json!({"event": "interaction", "id": format!("l{number}"), "timestamp": at(number), "type": "like", "user": "u", "item": "a"});
@@ -373,7 +373,87 @@ fn a_report_is_short_however_many_fields_events_have() {
 }
 
 #[test]
-fn values_that_are_no_texts_are_unknown_to_a_feature_of_texts() {
+fn a_report_is_short_however_many_types_interactions_have() {
+    let mut events = shop();
+    for number in 0..3000 {
+        let mut act = click(&format!("a{number}"), 40, "r2", "u", "b");
+        act["type"] = json!(format!("type_{number}"));
+        events.push(act);
+    }
+    events.extend([1, 2].map(|number| click(&format!("late{number}"), 50, "r2", "u", "b")));
+    let (report, ended) = validated(&events);
+    ended.refused();
+    let failed = check(&report, "interaction type");
+    assert!(report.to_string().len() < 20_000, "{} characters", report.to_string().len());
+    let counts = failed["details"]["counts"].as_object().expect("an object");
+    assert_eq!((counts.len(), &counts["click"], &failed["details"]["further"]), (50, &json!(3), &json!(2951)));
+    let message = failed["message"].as_str().expect("a text");
+    assert!(message.contains("(these use click): 3 click, 1 type_0, "), "{message}");
+    assert!(message.ends_with(", 2951 of further types"), "{message}");
+}
+
+#[test]
+fn a_field_of_rankings_is_none_of_items() {
+    let feature = "  - {name: words, type: word_count, field: item.query}\n";
+    let config = SHOP.replace("price, color", "words, price, color") + feature;
+    let mut events = shop();
+    events[2]["fields"] = json!([{"name": "query", "value": "red shoes"}]);
+    let (report, ended) = validated_with(&config, &events);
+    ended.refused();
+    let missing = &check(&report, "field reference")["details"]["missing"];
+    assert_eq!(*missing, json!(["features[3] 'words' refers to item.query, which no event carried"]));
+}
+
+#[test]
+fn values_of_rankings_are_no_values_of_their_items() {
+    let mut events = shop();
+    for place in [2, 4] {
+        events[place]["fields"] = json!([{"name": "color", "value": format!("c{place}")}]);
+    }
+    let (report, ended) = validated(&events);
+    ended.ok();
+    assert_eq!(fact(&report, "unknown values"), None);
+    // nor do they make a field of items vary
+    events[1]["fields"][2]["value"] = json!("red");
+    let constant = fact(&validated(&events).0, "features that never vary").cloned().expect("is told");
+    assert_eq!(constant["details"]["field"], "item.color");
+}
+
+#[test]
+fn values_that_a_feature_cannot_read_are_told() {
+    let features = "  - {name: n, type: number, field: item.color}\n  - {name: b, type: boolean, field: item.price}\n  \
+                    - {name: age, type: item_age, source: item.color}\n";
+    let config = SHOP.replace("price, color", "n, b, age, price, color") + features;
+    let (report, ended) = validated_with(&config, &shop());
+    ended.ok();
+    let told = |name: &str| -> Vec<String> {
+        let facts = report["facts"].as_array().expect("a list of facts").iter();
+        facts
+            .filter(|fact| fact["name"] == *name)
+            .filter_map(|fact| Some(fact["message"].as_str()?.to_owned()))
+            .collect()
+    };
+    let unreadable = |place: usize, feature: &str, kind: &str, field: &str| {
+        format!(
+            "features[{place}] '{feature}' of type {kind} cannot read 2 of 2 values (100.0 %) of {field}: they count as missing"
+        )
+    };
+    let expected = [
+        unreadable(3, "n", "number", "item.color"),
+        unreadable(4, "b", "boolean", "item.price"),
+        unreadable(5, "age", "item_age", "item.color"),
+    ];
+    assert_eq!(told("unreadable values"), expected);
+    let constant = told("features that never vary");
+    assert_eq!(constant.len(), 3, "{constant:?}");
+    assert!(
+        constant[0].starts_with("features[3] 'n': item.color has no value that the feature can use in 2 events"),
+        "{constant:?}"
+    );
+}
+
+#[test]
+fn values_that_are_no_texts_cannot_be_read_by_a_feature_of_texts() {
     let config = SHOP.replace("[red, green]", "['1', '2']");
     let mut events = shop();
     for (event, size) in events.iter_mut().zip([1, 2]) {
@@ -381,12 +461,14 @@ fn values_that_are_no_texts_are_unknown_to_a_feature_of_texts() {
     }
     let (report, ended) = validated_with(&config, &events);
     ended.ok();
-    let unknown = fact(&report, "unknown values").expect("is told");
-    assert_eq!((&unknown["details"]["unknown"], &unknown["details"]["noTexts"]), (&json!(2), &json!(2)));
-    let told = "features[2] 'color' does not know 2 of 2 values of item.color (100.0 %); 2 of them are no texts, which it cannot read";
-    assert_eq!(unknown["message"], told);
+    let unreadable = fact(&report, "unreadable values").expect("is told");
+    assert_eq!((&unreadable["details"]["values"], &unreadable["details"]["unreadable"]), (&json!(2), &json!(2)));
+    let told =
+        "features[2] 'color' of type string cannot read 2 of 2 values (100.0 %) of item.color: they count as missing";
+    assert_eq!(unreadable["message"], told);
+    assert_eq!(fact(&report, "unknown values"), None);
     let constant = fact(&report, "features that never vary").expect("is told")["message"].as_str().expect("a text");
-    assert!(constant.contains("item.color has no value that the feature knows in 2 events"), "{constant}");
+    assert!(constant.contains("item.color has no value that the feature can use in 2 events"), "{constant}");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Writes the seeds of all targets into folders of their names, for libFuzzer: `rankwright-fuzz-seeds FOLDER`.
 
+use libfuzzer_sys as _; // has what the compiler's counters call
 use rankwright_fuzz::TARGETS;
 use std::path::Path;
 

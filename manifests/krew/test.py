@@ -25,6 +25,7 @@ KINDS = {
     "rankwright.dev/v1alpha1": [("rankingservices", "RankingService")],
 }
 READY = {"type": "Ready", "status": "True", "reason": "AllPartsWork", "message": "all parts work"}
+VALID = {"type": "ConfigurationValid", "status": "True", "reason": "Valid", "message": "the configuration is right"}
 
 
 class Api(http.server.BaseHTTPRequestHandler):
@@ -234,16 +235,21 @@ warning: not used
         self.assertEqual(self.server.written, [])
 
     def test_pin_patches_the_spec_and_takes_the_pin_back(self):
+        self.server.objects["rankingservices"] = [service([READY, VALID])]
         self.run_plugin("pin", "shop", "default", "20261114T162500000Z-1a2b3c4d")
         self.run_plugin("pin", "shop", "default", "--remove")
         pins = [body["spec"]["modelVersion"] for method, _, body in self.server.written if method == "PATCH"]
         self.assertEqual(pins, [{"default": "20261114T162500000Z-1a2b3c4d"}, {"default": None}])
 
     def test_pin_tells_that_the_operator_has_refused_it_or_has_not_looked_at_it(self):
-        refused = {**READY, "status": "False", "reason": "NoSuchVersion", "message": "there is no version v7; there are: v1"}
-        self.server.objects["rankingservices"] = [service([refused])]
-        said = self.run_plugin("pin", "shop", "default", "v7", code=1, errors=True)
-        self.assertEqual(said, "error: the operator refuses it: there is no version v7; there are: v1\n")
+        for reason, message in (
+            ("NoSuchVersion", "there is no version v7; there are: v1"),
+            ("ConfigurationContradicts", "configuration.models.default.version: spec.modelVersion pins another version"),
+        ):
+            refused = {**VALID, "status": "False", "reason": reason, "message": message}
+            self.server.objects["rankingservices"] = [service([READY, refused])]
+            said = self.run_plugin("pin", "shop", "default", "v7", code=1, errors=True)
+            self.assertEqual(said, f"error: the operator refuses it: {message}\n")
         behind = service()
         behind["metadata"]["generation"] = 3
         self.server.objects["rankingservices"] = [behind]

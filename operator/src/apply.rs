@@ -4,6 +4,7 @@
 //! written where nothing happens.
 
 mod children;
+mod configurations;
 mod handover;
 mod orphans;
 mod renewal;
@@ -24,7 +25,7 @@ use rankwright_crds::RankingService;
 use std::sync::Arc;
 use tracing::{info, warn};
 
-pub use children::{delete, kinds, owned, unwanted};
+pub use children::{delete, kinds, unwanted};
 
 /// A version that no object has: with it, an apply makes an object, and is refused where there is one already. So the
 /// object has one field manager from the start, which it would not have after a `POST`.
@@ -75,8 +76,9 @@ pub async fn all(
             Err(error) => return Err(error),
         }
     }
-    let mut left = false;
-    for gone in unwanted(ctx, service, desired, optional).await? {
+    let unwanted = unwanted(ctx, service, desired, optional).await?;
+    let mut left = unwanted.are_read;
+    for gone in unwanted.objects {
         match delete(&ctx.client, &gone).await {
             Ok(()) => {
                 info!(object = gone.name(), namespace = service.namespace(), "deleted what is no longer wanted");
@@ -101,10 +103,7 @@ fn makes_pods(child: &Child) -> bool {
 /// Whether pods begin with it: the configuration that they mount, or who they are.
 fn is_for_pods(service: &RankingService, child: &Child) -> bool {
     match child.resource.kind.as_str() {
-        "ConfigMap" => {
-            let (service, name) = (service.name_any(), child.object.name_any());
-            name == labels::config_map(&service) || labels::is_rank_configuration(&service, &name)
-        }
+        "ConfigMap" => child.object.name_any() != labels::dashboard(&service.name_any()),
         kind => kind == "ServiceAccount",
     }
 }

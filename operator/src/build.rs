@@ -20,8 +20,7 @@ use crate::validate::Plan;
 
 /// Every object of a service. What other objects name comes first.
 pub fn desired(plan: &Plan) -> Vec<Child> {
-    let mut children = vec![config_map::config_map(plan)];
-    children.extend(config_map::of_rank(plan));
+    let mut children = config_map::children(plan);
     children.extend(account::account(plan));
     children.extend(rank::children(plan));
     children.extend(ingest::children(plan));
@@ -34,7 +33,7 @@ pub fn desired(plan: &Plan) -> Vec<Child> {
 
 /// What the removal of data needs of them.
 pub fn kept_for_purge(plan: &Plan) -> Vec<Child> {
-    let read = std::iter::once(config_map::config_map(plan)).chain(account::account(plan));
+    let read = std::iter::once(config_map::newest(plan)).chain(account::account(plan));
     read.chain(network::of_purge(plan)).collect()
 }
 

@@ -101,7 +101,7 @@ pub async fn clean_up(ctx: &Context, service: &RankingService, plan: &Plan, appl
     let wanted: Vec<_> = kept.iter().cloned().chain([purge.clone()]).collect();
     // what is still there may make pods yet
     let ended = pods == 0 && job.is_none();
-    let stopped = ended && apply::unwanted(ctx, service, &wanted, &plan.apis).await?.is_empty();
+    let stopped = ended && apply::unwanted(ctx, service, &wanted, &plan.apis).await?.objects.is_empty();
     if stopped {
         kept.push(purge);
     } else {

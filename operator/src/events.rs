@@ -54,13 +54,14 @@ pub fn between(before: &RankingServiceStatus, now: &RankingServiceStatus) -> Vec
         let same = former.is_some_and(|former| {
             former.status == condition.status && former.reason == condition.reason && !another(former)
         });
-        // at first everything is not there yet, which is no news; and these say what Ready does
+        let warning = condition.status == "False" && !is_ordinary(before, now, condition);
+        // a service begins as it does; and these say what Ready does
         let follows = matches!(condition.type_.as_str(), "Available" | "Reconciling" | "Stalled");
-        if follows || same || (former.is_none() && condition.status != "False") || condition.reason == "NotCreated" {
+        if follows || same || (former.is_none() && !warning) || condition.reason == "NotCreated" {
             continue;
         }
         news.push(News {
-            warning: condition.status == "False" && !is_ordinary(before, now, condition),
+            warning,
             reason: condition.reason.clone(),
             action: condition.type_.clone(),
             note: condition.message.clone(),
@@ -95,6 +96,7 @@ fn is_ordinary(before: &RankingServiceStatus, now: &RankingServiceStatus, condit
         "NoneReady" => status::is_moving(now) && (condition.type_ == "IngestReady" || !lost("Available")),
         "PinNotServed" => status::is_moving(now),
         "NotTrainedYet" => !lost("ModelTrained"),
+        "ScaledToZero" => before.conditions.is_empty(),
         _ => false,
     }
 }
@@ -242,8 +244,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_yet_is_no_news() {
-        assert!(between(&RankingServiceStatus::default(), &status("False", "NotCreated")).is_empty());
-        assert!(between(&RankingServiceStatus::default(), &status("True", "AllPartsWork")).is_empty());
+    fn of_a_first_status_nothing_is_news_but_what_is_wrong() {
+        let told = |is: &str, reason: &str| between(&RankingServiceStatus::default(), &status(is, reason));
+        for (is, reason) in
+            [("True", "AllPartsWork"), ("False", "NotCreated"), ("False", "NotTrainedYet"), ("False", "ScaledToZero")]
+        {
+            assert!(told(is, reason).is_empty(), "{reason}");
+        }
+        assert!(told("False", "SecretMissing")[0].warning);
+        let scaled = between(&status("True", "AllPartsWork"), &status("False", "ScaledToZero"));
+        assert!(scaled[0].warning, "somebody has scaled it to none since");
     }
 }

@@ -78,20 +78,9 @@ impl Component {
     }
 }
 
-/// Name of the ConfigMap with the engine's configuration, as workers and Jobs read it.
-pub fn config_map(service: &str) -> String {
-    format!("{service}-config")
-}
-
-/// Name of the ConfigMap with the configuration of this digest, which rank servers read: those of an earlier revision keep theirs.
-pub fn rank_configuration(service: &str, digest: &str) -> String {
-    format!("{}-{}", config_map(service), digest.get(..DIGITS).unwrap_or(digest))
-}
-
-/// Whether a ConfigMap is named like one of these.
-pub fn is_rank_configuration(service: &str, name: &str) -> bool {
-    let digits = name.strip_prefix(&config_map(service)).and_then(|rest| rest.strip_prefix('-'));
-    digits.is_some_and(|digits| digits.len() == DIGITS && digits.chars().all(|digit| digit.is_ascii_hexdigit()))
+/// Name of the ConfigMap with the configuration of this digest.
+pub fn config_map(service: &str, digest: &str) -> String {
+    format!("{service}-config-{}", digest.get(..DIGITS).unwrap_or(digest))
 }
 
 /// Digits of a digest in the name of a ConfigMap.
@@ -166,21 +155,4 @@ pub fn component_of(metadata: &ObjectMeta) -> Option<&str> {
 pub fn owns<K: ResourceExt>(service: &RankingService, object: &K) -> bool {
     let uid = service.metadata.uid.as_deref();
     object.owner_references().iter().any(|owner| owner.controller == Some(true) && Some(owner.uid.as_str()) == uid)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_config_map_of_rank_servers_is_known_by_its_name() {
-        let name = rank_configuration("shop", "fc7cf51ad396f3aa");
-        assert_eq!(name, "shop-config-fc7cf51ad3");
-        assert!(is_rank_configuration("shop", &name));
-        for other in
-            ["shop-config", "shop-config-", "shop-config-fc7cf51ad396", "shop-config-dashboard1", "shop-dashboard"]
-        {
-            assert!(!is_rank_configuration("shop", other), "{other}");
-        }
-    }
 }

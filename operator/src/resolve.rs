@@ -9,15 +9,14 @@ pub use rivals::{Rival, rivals};
 pub use references::{Content, Kind, Reference, TLS_KEYS, besides, of_component, of_configuration, of_service};
 
 use crate::apis::Apis;
-use crate::apply;
-use crate::build::pod::CONFIGURATION;
+use crate::build::pod::{CONFIGURATION, config_map_of};
 use crate::cache::Known;
 use crate::labels::{self, CONFIGURATION_DIGEST, Component, PODS_DIGEST, REFERENCES_DIGEST};
 use crate::reconcile::Context;
 use crate::{Error, Result};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
-use kube::api::ApiResource;
+use kube::api::ListParams;
 use kube::{Api, Client, ResourceExt};
 use rankwright_crds::RankingService;
 use std::collections::BTreeMap;
@@ -35,8 +34,6 @@ pub struct Resolved {
     pub ingest: Option<Rollout>,
     /// The configuration that its pods were given last, where it is being deleted.
     pub kept: Option<String>,
-    /// ConfigMaps that rank servers of this revision or of an earlier one read.
-    pub configurations: Vec<String>,
     /// Versions that there are of models that are pinned to another one than before.
     pub versions: BTreeMap<String, Vec<String>>,
 }
@@ -52,6 +49,8 @@ pub struct Rollout {
     pub image: String,
     /// Digests of the configuration and of the references that they start with.
     pub digests: Option<[String; 2]>,
+    /// The ConfigMap with that configuration.
+    pub config_map: Option<String>,
     /// Whether no pod of an earlier revision runs, nor one that is about to end.
     pub complete: bool,
 }
@@ -72,31 +71,42 @@ pub async fn references(ctx: &Context, service: &RankingService, apis: Apis) -> 
         }
     }
     let rank = deployment(ctx, service, Component::Rank).await?.as_ref().and_then(rolled_out);
-    let ingest = deployment(ctx, service, Component::Ingest).await?.as_ref().and_then(rolled_out);
-    let kept = kept_configuration(ctx, service).await?;
-    let configurations = configurations(ctx, service).await?;
-    let mut resolved = Resolved { objects, apis, rank, ingest, kept, configurations, ..Resolved::default() };
+    let mut ingest = deployment(ctx, service, Component::Ingest).await?.as_ref().and_then(rolled_out);
+    if let Some(ingest) = &mut ingest {
+        ingest.config_map = there(ctx, &namespace, ingest.config_map.take()).await?;
+    }
+    let kept = kept_configuration(ctx, service, rank.as_ref()).await?;
+    let mut resolved = Resolved { objects, apis, rank, ingest, kept, ..Resolved::default() };
     resolved.versions = pins::versions(ctx, service, &resolved).await?;
     Ok(resolved)
 }
 
 /// The configuration that the pods of a resource were given last. While it is not being deleted nobody asks for that.
-async fn kept_configuration(ctx: &Context, service: &RankingService) -> Result<Option<String>> {
+async fn kept_configuration(ctx: &Context, service: &RankingService, rank: Option<&Rollout>) -> Result<Option<String>> {
     if service.metadata.deletion_timestamp.is_none() {
         return Ok(None);
     }
-    let name = labels::config_map(&service.name_any());
     let api: Api<ConfigMap> = Api::namespaced(ctx.client.clone(), &service.namespace().unwrap_or_default());
-    let found = api.get_opt(&name).await.map_err(Error::reading(format!("ConfigMap {name}")))?;
-    let ours = found.filter(|map| labels::owns(service, map));
-    Ok(ours.and_then(|map| map.data?.remove(CONFIGURATION)))
+    let selected = ListParams::default().labels(&labels::text(&labels::common(&service.name_any())));
+    let maps = api.list(&selected).await.map_err(Error::reading("the ConfigMaps of the service"))?;
+    let is_read = |map: &ConfigMap| rank.and_then(|rank| rank.config_map.as_ref()) == Some(&map.name_any());
+    let made = |map: &ConfigMap| map.metadata.creation_timestamp.as_ref().map(|time| time.0);
+    let configures = |map: &ConfigMap| map.data.as_ref().is_some_and(|data| data.contains_key(CONFIGURATION));
+    let ours = maps.items.into_iter().filter(|map| labels::owns(service, map) && configures(map));
+    // once the rank servers are gone, the newest one tells
+    let last = ours.max_by_key(|map| (is_read(map), made(map)));
+    Ok(last.and_then(|map| map.data?.remove(CONFIGURATION)))
 }
 
-/// Names of the ConfigMaps that rank servers read.
-async fn configurations(ctx: &Context, service: &RankingService) -> Result<Vec<String>> {
-    let owned = apply::owned(ctx, service, &ApiResource::erase::<ConfigMap>(&())).await?;
-    let of_rank = |name: &String| labels::is_rank_configuration(&service.name_any(), name);
-    Ok(owned.into_iter().map(|(name, _)| name).filter(of_rank).collect())
+/// The name of a ConfigMap, where there is one.
+async fn there(ctx: &Context, namespace: &str, name: Option<String>) -> Result<Option<String>> {
+    let Some(name) = name else { return Ok(None) };
+    if let Known::There(_) = ctx.cache(namespace).object("ConfigMap", namespace, &name) {
+        return Ok(Some(name));
+    }
+    let api: Api<ConfigMap> = Api::namespaced(ctx.client.clone(), namespace);
+    let found = api.get_metadata_opt(&name).await.map_err(Error::reading(format!("ConfigMap {name}")))?;
+    Ok(found.map(|_| name))
 }
 
 /// The Deployment in the place of a part, as the watches have shown it, or as it is.
@@ -135,7 +145,8 @@ async fn content(client: &Client, namespace: &str, reference: &Reference) -> Res
 /// How far a Deployment is, by what it says of itself.
 pub fn rolled_out(deployment: &Deployment) -> Option<Rollout> {
     let spec = deployment.spec.as_ref()?;
-    let image = spec.template.spec.as_ref()?.containers.first()?.image.clone()?;
+    let pod = spec.template.spec.as_ref()?;
+    let image = pod.containers.first()?.image.clone()?;
     let annotations = spec.template.metadata.as_ref().and_then(|metadata| metadata.annotations.as_ref());
     let digest = |key: &str| annotations?.get(key).cloned();
     let digests = digest(CONFIGURATION_DIGEST).zip(digest(REFERENCES_DIGEST)).map(<[String; 2]>::from);
@@ -146,7 +157,8 @@ pub fn rolled_out(deployment: &Deployment) -> Option<Rollout> {
     let ending = status.terminating_replicas.unwrap_or(0);
     let complete = seen && updated >= wanted && status.replicas.unwrap_or(0) <= updated && ending == 0;
     let pods = deployment.annotations().get(PODS_DIGEST).cloned();
-    Some(Rollout { name: deployment.name_any(), pods, image, digests, complete })
+    let config_map = config_map_of(pod).map(str::to_owned);
+    Some(Rollout { name: deployment.name_any(), pods, image, digests, config_map, complete })
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! A new operator may build other pods of the same resource. Were all services replaced at the same time, a mistake would reach all
 //! of them. What the author of a resource changes is never held.
 
-use crate::build::{Child, Mode};
+use crate::build::Child;
 use crate::labels::PODS_DIGEST;
 use crate::reconcile::locked;
 use crate::resolve::Rollout;
@@ -107,19 +107,13 @@ pub fn differs(desired: &[Child], present: [Option<&Rollout>; 2]) -> bool {
     desired.iter().filter(|child| is_deployment(child)).any(other)
 }
 
-/// The same objects, with Deployments, and what their pods and trainings read, left as they are.
+/// The same objects, with Deployments and trainings left as they are, and so the configurations that they name.
 pub fn held(desired: Vec<Child>) -> Vec<Child> {
-    desired.into_iter().map(as_it_is).collect()
-}
-
-/// What pods are made of or read: a former pod that begins again would find what only the new one understands. One without its
-/// ConfigMap begins not at all.
-fn as_it_is(child: Child) -> Child {
-    match child.resource.kind.as_str() {
+    let as_it_is = |child: Child| match child.resource.kind.as_str() {
         "Deployment" | "CronJob" => child.kept(),
-        "ConfigMap" if child.mode == Mode::Apply => child.once(),
         _ => child,
-    }
+    };
+    desired.into_iter().map(as_it_is).collect()
 }
 
 fn is_deployment(child: &Child) -> bool {
@@ -130,7 +124,7 @@ fn is_deployment(child: &Child) -> bool {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::build;
+    use crate::build::{self, Mode};
     use crate::testing::planned;
     use serde_json::json;
 
@@ -182,6 +176,6 @@ mod tests {
         assert!(differs(&desired, [Some(&there(None)), None]), "an earlier operator has made it");
         let held = held(desired);
         let mode = |kind: &str| held.iter().find(|child| child.resource.kind == kind).unwrap().mode;
-        assert_eq!((mode("Deployment"), mode("ConfigMap"), mode("Service")), (Mode::Keep, Mode::Once, Mode::Apply));
+        assert_eq!((mode("Deployment"), mode("ConfigMap"), mode("Service")), (Mode::Keep, Mode::Apply, Mode::Apply));
     }
 }

@@ -13,7 +13,7 @@ pub use warnings::IDLE_NUMBER;
 
 use crate::apis::{Apis, OptionalApi};
 use crate::labels::{self, Component};
-use crate::resolve::{self, Reference, Resolved, Rollout};
+use crate::resolve::{self, Reference, Resolved};
 use configuration::Rendered;
 use k8s_openapi::api::core::v1::PodTemplateSpec;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
@@ -81,8 +81,8 @@ pub struct Plan {
     pub service: String,
     /// The engine's configuration.
     pub configuration: Rendered,
-    /// ConfigMaps with former configurations, which rank servers of an earlier revision may read.
-    pub former: Vec<String>,
+    /// The ConfigMap that ingest workers read: the one that they began with until they start again.
+    pub ingest_config_map: String,
     /// Why that is the one of before, of a resource that is being deleted.
     pub outdated: Option<Refusal>,
     /// Digests of what pods refer to.
@@ -153,7 +153,7 @@ pub fn plan(service: &RankingService, resolved: &Resolved, defaults: &Defaults) 
         user: defaults.user,
         cluster: defaults.cluster.clone(),
         spec: spec.clone(),
-        former: former_configurations(&name, resolved, &configuration),
+        ingest_config_map: ingest_config_map(&name, resolved, &configuration),
         owner,
         name,
         namespace,
@@ -213,14 +213,13 @@ fn configured(
     }
 }
 
-/// ConfigMaps of rank servers, but for that of this configuration, until no server of an earlier revision is left.
-fn former_configurations(name: &str, resolved: &Resolved, configuration: &Rendered) -> Vec<String> {
-    let begins_with = |rank: &Rollout| rank.digests.as_ref().is_some_and(|[digest, _]| *digest == configuration.digest);
-    if resolved.rank.as_ref().is_some_and(|rank| rank.complete && begins_with(rank)) {
-        return Vec::new();
-    }
-    let wanted = labels::rank_configuration(name, &configuration.digest);
-    resolved.configurations.iter().filter(|former| **former != wanted).cloned().collect()
+/// Another name would make new pods: workers keep theirs while nothing has changed that they work by.
+fn ingest_config_map(name: &str, resolved: &Resolved, configuration: &Rendered) -> String {
+    let begun = resolved.ingest.as_ref().filter(|ingest| {
+        ingest.digests.as_ref().is_some_and(|[configured, _]| *configured == configuration.ingest_digest)
+    });
+    let kept = begun.and_then(|ingest| ingest.config_map.clone());
+    kept.unwrap_or_else(|| labels::config_map(name, &configuration.digest))
 }
 
 /// The image that all rank servers ran when that was told last.
@@ -358,9 +357,9 @@ impl Plan {
         component.of(&self.name)
     }
 
-    /// Name of the ConfigMap that rank servers read.
-    pub fn rank_configuration(&self) -> String {
-        labels::rank_configuration(&self.name, &self.configuration.digest)
+    /// Name of the ConfigMap with its configuration.
+    pub fn config_map(&self) -> String {
+        labels::config_map(&self.name, &self.configuration.digest)
     }
 
     /// Name of the service account of the pods.

@@ -20,6 +20,10 @@ to look at an object that somebody has changed before it is put back.
 - apiGroups: [apps]
   resources: [deployments]
   verbs: [get, list, watch, create, patch, delete]
+# Tells which revisions have pods, before a former configuration goes.
+- apiGroups: [apps]
+  resources: [replicasets]
+  verbs: [list]
 # Scheduled training (CronJob); imports, and the removal of data (Job). What a changed spec no longer asks for is deleted.
 - apiGroups: [batch]
   resources: [cronjobs, jobs]
@@ -40,8 +44,8 @@ to look at an object that somebody has changed before it is put back.
 - apiGroups: [""]
   resources: [services, serviceaccounts]
   verbs: [get, list, watch, create, patch, delete]
-# The ConfigMap with the engine's configuration, and that of spec.monitoring.dashboard, which is deleted when it is no longer
-# asked for. One that a resource names is read, and watched for changes that have to be rolled out.
+# A ConfigMap for each configuration of the engine that pods may begin with, and that of spec.monitoring.dashboard. Those that
+# are no longer needed are deleted. One that a resource names is read, and watched for changes that have to be rolled out.
 - apiGroups: [""]
   resources: [configmaps]
   verbs: [get, list, watch, create, patch, delete]

@@ -13,8 +13,10 @@ use std::time::Instant;
 /// Items of the shop, so many as the limits are wanted for.
 const ITEMS: u32 = 100_000;
 
-/// Items whose titles are encoded: a fraction, because that takes the same for each.
-const ENCODED: usize = 10_000;
+/// Items whose titles are encoded: `BENCH_ITEMS`, else a tenth of those that the limit is for, which takes the same for each.
+fn encoded() -> usize {
+    std::env::var("BENCH_ITEMS").ok().and_then(|items| items.parse().ok()).unwrap_or(10_000)
+}
 
 const RECOMMENDERS: &str = "
 state: {type: memory}
@@ -54,8 +56,10 @@ fn encode(effort: Effort, folder: &Path, table: &mut Table) {
     let Some(models) = models_for_tests() else { return };
     let words = ["red", "running", "shoes", "waterproof", "hiking", "boots", "leather", "jacket", "wool", "shirt"];
     let word = |number: usize, place: u32| words[number / 10_usize.pow(place) % words.len()];
-    let title = |number: usize| (0..4).map(|place| word(number, place)).collect::<Vec<_>>().join(" ");
-    let titles: Vec<String> = (0..ENCODED).map(title).collect();
+    let items = encoded();
+    let places = (items.max(2) - 1).ilog10() + 1; // each title stands once: a model keeps what it computed
+    let title = |number: usize| (0..places).map(|place| word(number, place)).collect::<Vec<_>>().join(" ");
+    let titles: Vec<String> = (0..items).map(title).collect();
     let item = |(number, title): (usize, &String)| events::item(&format!("i{number}"), 1, &[("title", json!(title))]);
     let (data, config) = (folder.join("titles.jsonl"), folder.join("titles.yml"));
     let lines: Vec<_> = titles.iter().enumerate().map(item).collect();
@@ -69,18 +73,18 @@ fn encode(effort: Effort, folder: &Path, table: &mut Table) {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let (mut alone, mut together, mut imported) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..effort.runs {
-        alone.push(ENCODED as f64 / encoding(&models, threads, 1, &titles));
-        together.push(ENCODED as f64 / encoding(&models, threads, 8, &titles));
+        alone.push(items as f64 / encoding(&models, threads, 1, &titles));
+        together.push(items as f64 / encoding(&models, threads, 8, &titles));
         let mut command = program::command(&["import"]);
         command.arg("--config").arg(&config).arg("--data").arg(&data);
         let began = Instant::now();
         process::run(command);
-        imported.push(ENCODED as f64 / began.elapsed().as_secs_f64());
+        imported.push(items as f64 / began.elapsed().as_secs_f64());
     }
     let (alone, together, imported) = (median(alone), median(together), median(imported));
     let measured = format!("{imported:.0} items/s, {:.0} % of the encoder alone", 100.0 * imported / alone);
     table.add(
-        "import of titles with a bi-encoder, start included",
+        &format!("import of {items} titles with a bi-encoder, start included"),
         measured,
         "95 %",
         format!("encoder alone, a text at a time: {alone:.0} texts/s, 8 at a time: {together:.0}"),

@@ -1,6 +1,6 @@
 //! Finding the objects of a service that are no longer wanted.
 
-use super::orphans;
+use super::{configurations, orphans};
 use crate::apis::{Apis, is_absent};
 use crate::build::Child;
 use crate::labels;
@@ -41,6 +41,23 @@ impl Found {
     pub fn name(&self) -> String {
         format!("{} {}", self.resource.kind, self.object)
     }
+
+    pub(super) fn object(&self) -> &str {
+        &self.object
+    }
+
+    pub(super) fn is_config_map(&self) -> bool {
+        self.resource.kind == "ConfigMap"
+    }
+}
+
+/// Objects that a service has no use for any more.
+#[derive(Debug, Clone, Default)]
+pub struct Unwanted {
+    /// Those that can go.
+    pub objects: Vec<Found>,
+    /// Whether there are others, which pods may yet begin with.
+    pub are_read: bool,
 }
 
 /// Every kind that the operator makes objects of.
@@ -65,13 +82,8 @@ pub fn kinds(optional: &Apis) -> Vec<ApiResource> {
 /// resource takes over what that had.
 ///
 /// # Errors
-/// When they cannot be listed.
-pub async fn unwanted(
-    ctx: &Context,
-    service: &RankingService,
-    wanted: &[Child],
-    optional: &Apis,
-) -> Result<Vec<Found>> {
+/// When they cannot be listed, or what may need them.
+pub async fn unwanted(ctx: &Context, service: &RankingService, wanted: &[Child], optional: &Apis) -> Result<Unwanted> {
     let namespace = service.namespace().unwrap_or_default();
     // nothing is left over while the same objects are wanted as before
     let cleared = ctx.seen.is_cleared(service, wanted, optional);
@@ -93,28 +105,19 @@ pub async fn unwanted(
             }
         }
     }
-    Ok(found)
+    let all = found.len();
+    let objects = configurations::without_read(ctx, service, found).await?;
+    Ok(Unwanted { are_read: objects.len() < all, objects })
 }
 
-/// Name and identity of all objects of a kind that belong to a service, as the watches show them, or as they are.
-///
-/// # Errors
-/// When they cannot be listed.
-pub async fn owned(ctx: &Context, service: &RankingService, resource: &ApiResource) -> Result<Vec<(String, String)>> {
-    match shown(ctx, service, resource) {
-        Some(shown) => Ok(shown),
-        None => listed(&ctx.client, service, resource).await,
-    }
-}
-
-/// The same as the watches show them; nothing where none tells.
+/// Name and identity of all objects of a kind that belong to a service, as the watches show them; nothing where none tells.
 fn shown(ctx: &Context, service: &RankingService, resource: &ApiResource) -> Option<Vec<(String, String)>> {
     let (namespace, uid) = (service.namespace().unwrap_or_default(), service.uid().unwrap_or_default());
     let shown = ctx.cache(&namespace).owned(&resource.kind, &namespace, &uid)?;
     Some(shown.into_iter().filter(|(_, sight)| !sight.going).map(|(name, sight)| (name, sight.uid)).collect())
 }
 
-/// The same as they are, with those that are left for it.
+/// The same as they are, with those that a former resource has left for it.
 async fn listed(client: &Client, service: &RankingService, resource: &ApiResource) -> Result<Vec<(String, String)>> {
     let selected = ListParams::default().match_any().labels(&labels::text(&labels::common(&service.name_any())));
     let api: Api<DynamicObject> =

@@ -65,11 +65,6 @@ impl Child {
         self.with_mode(Mode::Keep)
     }
 
-    /// The same, made where it is missing and left as it is otherwise.
-    pub fn once(self) -> Self {
-        self.with_mode(Mode::Once)
-    }
-
     /// Its kind and name, for messages.
     pub fn name(&self) -> String {
         format!("{} {}", self.resource.kind, self.object.name_any())

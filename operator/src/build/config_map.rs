@@ -1,33 +1,31 @@
 //! The engine's configuration as the pods mount it.
 //!
-//! Workers and Jobs begin with the newest one. Rank servers of an earlier revision go on while new ones are tried, and one of
-//! them that restarts has to begin as it did before: so each configuration has a ConfigMap of its own for them.
+//! Each configuration has a ConfigMap of its own, which never changes: a pod that begins again, or a retry of a Job, begins as
+//! before, whatever was changed meanwhile. Former ones go when no pod can begin with them (`apply::configurations`).
 
 use super::child::{Child, metadata};
 use super::pod::CONFIGURATION;
-use crate::labels::{self, Component};
+use crate::labels;
 use crate::validate::Plan;
 use k8s_openapi::api::core::v1::ConfigMap;
-use std::collections::BTreeMap;
 
-pub(super) fn config_map(plan: &Plan) -> Child {
+/// The newest one, and that of ingest workers where they need not start again for the newest.
+pub(super) fn children(plan: &Plan) -> Vec<Child> {
+    let mut children = vec![newest(plan)];
+    if plan.ingest_config_map != plan.config_map() {
+        children.push(Child::of(&named(plan, plan.ingest_config_map.clone())).kept());
+    }
+    children
+}
+
+pub(super) fn newest(plan: &Plan) -> Child {
     Child::of(&ConfigMap {
-        metadata: metadata(plan, labels::config_map(&plan.name), labels::common(&plan.name)),
-        data: data(plan),
-        ..ConfigMap::default()
+        data: Some([(CONFIGURATION.to_owned(), plan.configuration.text.clone())].into()),
+        immutable: Some(true),
+        ..named(plan, plan.config_map())
     })
 }
 
-/// Those of rank servers: of this revision, and of former ones that may run.
-pub(super) fn of_rank(plan: &Plan) -> Vec<Child> {
-    let labels = labels::of(&plan.name, Component::Rank);
-    let map = |name: String| ConfigMap { metadata: metadata(plan, name, labels.clone()), ..ConfigMap::default() };
-    let wanted = map(plan.rank_configuration());
-    let wanted = Child::of(&ConfigMap { data: data(plan), immutable: Some(true), ..wanted });
-    let former = plan.former.iter().map(|name| Child::of(&map(name.clone())).kept());
-    std::iter::once(wanted).chain(former).collect()
-}
-
-fn data(plan: &Plan) -> Option<BTreeMap<String, String>> {
-    Some([(CONFIGURATION.to_owned(), plan.configuration.text.clone())].into())
+fn named(plan: &Plan, name: String) -> ConfigMap {
+    ConfigMap { metadata: metadata(plan, name, labels::common(&plan.name)), ..ConfigMap::default() }
 }

@@ -4,7 +4,7 @@ mod environment;
 mod probes;
 mod volumes;
 
-pub use volumes::{CONFIGURATION, REDIS_AUTHORITY};
+pub use volumes::{CONFIGURATION, CONFIGURATION_VOLUME, REDIS_AUTHORITY, config_map_of};
 
 pub(super) use probes::{Probes, serving};
 

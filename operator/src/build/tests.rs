@@ -145,27 +145,38 @@ fn configuration_of(children: &[Child], name: &str) -> String {
 }
 
 #[test]
-fn rank_servers_have_a_config_map_for_each_configuration_and_all_others_one() {
+fn each_configuration_has_a_config_map_of_its_own_which_never_changes() {
     let of = |over: Value| {
         let mut over = over;
         over["training"] = json!({"schedule": "@daily"});
-        let plan = Plan { former: vec!["shop-config-0123456789".to_owned()], ..planned(over).unwrap() };
-        let children = desired(&plan);
-        for name in ["Deployment shop-ingest", "CronJob shop-training"] {
-            assert_eq!(configuration_of(&children, name), "shop-config");
-        }
-        let name = configuration_of(&children, "Deployment shop-rank");
-        let map = children.iter().find(|child| child.name() == format!("ConfigMap {name}")).unwrap();
-        assert_eq!((&map.object.data["immutable"], map.mode), (&json!(true), Mode::Apply));
-        assert_eq!(map.object.data["data"]["config.yml"], json!(plan.configuration.text));
-        let former = children.iter().find(|child| child.name() == "ConfigMap shop-config-0123456789").unwrap();
-        assert_eq!(former.mode, Mode::Keep, "it is never written");
-        let held = crate::rolling::held(children.clone());
-        let held = held.iter().find(|child| child.name() == former.name()).unwrap();
-        assert_eq!(held.mode, Mode::Keep, "nor where it is gone");
+        over["import"] = json!({"from": {"s3": {"bucket": "events", "prefix": "2026"}}});
+        let plan = planned(over).unwrap();
+        let mut children = desired(&plan);
+        children.push(purge(&plan));
+        let maps: Vec<_> = children.iter().filter(|child| child.resource.kind == "ConfigMap").collect();
+        let name = plan.config_map();
+        assert_eq!((maps.len(), maps[0].object.name_any(), maps[0].mode), (1, name.clone(), Mode::Apply));
+        assert_eq!(maps[0].object.data["immutable"], true);
+        assert_eq!(maps[0].object.data["data"]["config.yml"], json!(plan.configuration.text));
+        let pods =
+            children.iter().filter(|child| matches!(child.resource.kind.as_str(), "Deployment" | "CronJob" | "Job"));
+        let read: Vec<String> = pods.map(|child| configuration_of(&children, &child.name())).collect();
+        assert_eq!(read, [&name; 5].map(String::clone), "servers, workers, training, import, removal");
         name
     };
     assert_ne!(of(json!({})), of(json!({"modelVersion": {"shop": "v1"}})));
+}
+
+#[test]
+fn workers_that_need_not_start_again_keep_their_config_map() {
+    let former = "shop-config-0123456789";
+    let plan = Plan { ingest_config_map: former.to_owned(), ..planned(json!({})).unwrap() };
+    for children in [desired(&plan), crate::rolling::held(desired(&plan))] {
+        assert_eq!(configuration_of(&children, "Deployment shop-ingest"), former);
+        assert_eq!(configuration_of(&children, "Deployment shop-rank"), plan.config_map());
+        let map = children.iter().find(|child| child.object.name_any() == former).unwrap();
+        assert_eq!(map.mode, Mode::Keep, "nobody knows any more what was in it");
+    }
 }
 
 #[test]
@@ -184,7 +195,6 @@ fn objects_of_earlier_releases_are_known_again_and_can_be_changed() {
     let children = desired(&whole());
     let names: Vec<String> = children.iter().map(Child::name).collect();
     for name in [
-        "ConfigMap shop-config",
         "ServiceAccount shop",
         "Deployment shop-rank",
         "Service shop-rank",

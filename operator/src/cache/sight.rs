@@ -1,5 +1,6 @@
 //! An object as a watch has shown it: what decides whether there is anything to do about it, and nothing else.
 
+use crate::build::pod::CONFIGURATION_VOLUME;
 use crate::labels::{CONFIGURATION_DIGEST, PODS_DIGEST, REFERENCES_DIGEST};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{DynamicObject, TypeMeta};
@@ -110,13 +111,18 @@ fn told_of(kind: &str, version: &str, object: &DynamicObject) -> DynamicObject {
             "name": of("/spec/template/spec/containers/0/name"),
             "image": of("/spec/template/spec/containers/0/image"),
         });
+        let volumes = data.pointer("/spec/template/spec/volumes").and_then(Value::as_array).into_iter().flatten();
+        let configuration: Vec<&Value> = volumes.filter(|volume| volume["name"] == CONFIGURATION_VOLUME).collect();
         let annotations = data.pointer("/spec/template/metadata/annotations");
         let digest = |key: &'static str| Some((key, annotations?.get(key)?.clone()));
         let digests: HashMap<_, _> = [CONFIGURATION_DIGEST, REFERENCES_DIGEST].into_iter().filter_map(digest).collect();
         told["spec"] = json!({
             "replicas": of("/spec/replicas"),
             "selector": {},
-            "template": { "metadata": { "annotations": digests }, "spec": { "containers": [container] } },
+            "template": {
+                "metadata": { "annotations": digests },
+                "spec": { "containers": [container], "volumes": configuration },
+            },
         });
     }
     let types = Some(TypeMeta { api_version: version.to_owned(), kind: kind.to_owned() });

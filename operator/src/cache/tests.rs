@@ -127,3 +127,16 @@ fn a_status_leaves_the_mark_and_a_label_changes_it() {
     deployment.metadata.labels = Some([("a".to_owned(), "b".to_owned())].into());
     assert_ne!(of(&deployment), before);
 }
+
+#[test]
+fn a_sight_of_a_deployment_tells_how_far_its_rollout_is() {
+    let plan = crate::testing::planned(json!({})).unwrap();
+    for child in crate::build::desired(&plan).iter().filter(|child| child.resource.kind == "Deployment") {
+        let rollout = |object: &DynamicObject| {
+            let deployment = serde_json::from_value(serde_json::to_value(object).unwrap()).unwrap();
+            crate::resolve::rolled_out(&deployment).unwrap()
+        };
+        let seen = rollout(&Sight::of("Deployment", &child.object).content.unwrap());
+        assert_eq!((&seen, &seen.config_map), (&rollout(&child.object), &Some(plan.config_map())), "{}", child.name());
+    }
+}

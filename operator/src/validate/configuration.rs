@@ -107,7 +107,7 @@ fn of_models(config: &Config, text: String) -> Rendered {
         },
         unbounded: Unbounded {
             files: config.features.iter().any(reads_files),
-            catalog: config.models.values().any(|model| matches!(model, Model::Als(_) | Model::Semantic(_))),
+            catalog: config.models.values().any(Model::holds_vectors),
         },
         text,
         ..Rendered::default()
@@ -148,13 +148,8 @@ fn computes(feature: &Feature) -> bool {
 
 /// Whether a model's training has a text model open.
 fn embeds(model: &Model, config: &Config) -> bool {
-    match model {
-        Model::Semantic(semantic) => matches!(semantic.encoder, Encoder::Bert { .. }),
-        Model::LambdaMart(model) => {
-            config.features.iter().any(|feature| computes(feature) && model.features.contains(&feature.name))
-        }
-        _ => false,
-    }
+    matches!(model.encoder(), Some(Encoder::Bert { .. }))
+        || config.features.iter().any(|feature| computes(feature) && model.features().contains(&feature.name))
 }
 
 /// What the author wrote.

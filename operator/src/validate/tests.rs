@@ -6,7 +6,7 @@ mod schedules;
 mod warnings;
 
 use super::*;
-use crate::resolve::Kind;
+use crate::resolve::{Kind, Rollout};
 use crate::testing::{defaults, going, planned, resolved, service};
 use rankwright_config::{Config, Model, State};
 use serde_json::{Value, json};
@@ -146,18 +146,19 @@ fn workers_start_again_for_what_models_are_trained_on_alone() {
 }
 
 #[test]
-fn former_configurations_stay_until_no_server_of_an_earlier_revision_is_left() {
+fn workers_keep_their_config_map_until_they_start_again() {
     let wanted = planned(json!({})).unwrap();
-    let configurations = vec!["shop-config-0123456789".to_owned(), wanted.rank_configuration()];
-    let former = |digest: &str, complete| {
-        let rank = Rollout { digests: Some([digest.to_owned(), String::new()]), complete, ..Rollout::default() };
-        let resolved = Resolved { rank: Some(rank), configurations: configurations.clone(), ..resolved() };
-        plan(&service(json!({})), &resolved, &defaults()).unwrap().former
+    let of = |digest: &str, config_map: Option<&str>| {
+        let digests = Some([digest.to_owned(), String::new()]);
+        let ingest = Rollout { digests, config_map: config_map.map(str::to_owned), ..Rollout::default() };
+        let resolved = Resolved { ingest: Some(ingest), ..resolved() };
+        plan(&service(json!({})), &resolved, &defaults()).unwrap().ingest_config_map
     };
-    let digest = &wanted.configuration.digest;
-    assert_eq!(former("0123456789abcdef", true), configurations[..1], "servers run with the former one");
-    assert_eq!(former(digest, false), configurations[..1], "some of them still do");
-    assert_eq!(former(digest, true), [""; 0]);
+    let (digest, begun) = (&wanted.configuration.ingest_digest, "shop-config-0123456789");
+    assert_eq!(of(digest, Some(begun)), begun, "another one would make new pods");
+    assert_eq!(of("0123456789abcdef", Some(begun)), wanted.config_map());
+    assert_eq!(of(digest, None), wanted.config_map(), "theirs is gone");
+    assert_eq!(wanted.ingest_config_map, wanted.config_map(), "there are none yet");
 }
 
 #[test]
@@ -360,6 +361,7 @@ fn workers_keep_their_image_until_servers_are_rolled_out() {
         Some(Rollout {
             image: image.to_owned(),
             digests: Some(["c", "r"].map(str::to_owned)),
+            config_map: Some("shop-config-0123456789".to_owned()),
             complete,
             ..Rollout::default()
         })
@@ -369,6 +371,8 @@ fn workers_keep_their_image_until_servers_are_rolled_out() {
         assert_eq!(plan.images.training, plan.images.ingest, "models are written by the same image as the state");
         let kept = plan.configuration.ingest_digest == "c" && plan.references.ingest == "r";
         assert_eq!(kept, plan.held.is_some(), "what the new image is to start with makes no pods of the former one");
+        let theirs = plan.ingest_config_map == "shop-config-0123456789";
+        assert_eq!(theirs, plan.held.is_some(), "nor does the former one read what is written for the new one");
         (plan.images.rank, plan.images.ingest, plan.held.is_some())
     };
     let (old, new) = ("rankwright:1", "rankwright:2");

@@ -1,7 +1,8 @@
 //! A namespace of a test's own, with an operator that looks at nothing else.
 
 use futures_util::future::BoxFuture;
-use k8s_openapi::api::core::v1::Namespace;
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, PodSpec};
 use k8s_openapi::api::events::v1::Event;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{Api, DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, PostParams};
@@ -11,7 +12,7 @@ use kube::runtime::{conditions, wait::await_condition};
 use kube::{Client, Config, Resource};
 use rankwright_crds::RankingService;
 use rankwright_operator::ask::{Ask, Said, Store};
-use rankwright_operator::build::pod::USER;
+use rankwright_operator::build::pod::{CONFIGURATION, USER, config_map_of};
 use rankwright_operator::controller;
 use rankwright_operator::metrics::Metrics;
 use rankwright_operator::reconcile::Context;
@@ -239,6 +240,24 @@ impl Cluster {
         }
     }
 
+    /// Waits until pods that a part of a service makes have such a configuration; its ConfigMap.
+    pub(crate) async fn configured(&self, deployment: &str, what: &str, is: impl Fn(&str) -> bool) -> ConfigMap {
+        let end = Instant::now() + self.patience;
+        loop {
+            let found = self.api::<Deployment>().get_opt(deployment).await.unwrap();
+            let name = found.map(|found| read_by(&pod_of(&found)));
+            let map = match &name {
+                Some(name) => self.api::<ConfigMap>().get_opt(name).await.unwrap(),
+                None => None,
+            };
+            if let Some(map) = map.filter(|map| is(written(map))) {
+                return map;
+            }
+            assert!(Instant::now() < end, "the configuration of {deployment} never {what}: {name:?}");
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
     /// Waits until there is no such object.
     pub(crate) async fn until_gone<K>(&self, name: &str)
     where
@@ -316,6 +335,21 @@ impl Cluster {
         };
         events.iter().find(of_service).map(|event| event.note.clone().unwrap_or_default())
     }
+}
+
+/// What a Deployment makes.
+pub(crate) fn pod_of(deployment: &Deployment) -> PodSpec {
+    deployment.spec.as_ref().unwrap().template.spec.clone().unwrap()
+}
+
+/// Name of the ConfigMap with the configuration of a pod.
+pub(crate) fn read_by(pod: &PodSpec) -> String {
+    config_map_of(pod).unwrap().to_owned()
+}
+
+/// The configuration in its ConfigMap.
+pub(crate) fn written(map: &ConfigMap) -> &str {
+    &map.data.as_ref().unwrap()[CONFIGURATION]
 }
 
 /// Status, reason and message of a condition.

@@ -1,6 +1,7 @@
 //! Objects of somebody else.
 
 use crate::cluster::{Servers, in_own_namespace};
+use crate::rollout::rolled_out;
 use crate::samples::{minimal, with};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::batch::v1::CronJob;
@@ -51,17 +52,22 @@ async fn an_object_of_somebody_else_is_told_of_and_left_alone() {
 #[tokio::test]
 async fn no_pod_begins_with_a_configuration_or_an_identity_of_somebody_else() {
     let Some(cluster) = in_own_namespace().await else { return };
-    cluster.apply::<ConfigMap>("shop-config", json!({"data": {"config.yml": "theirs"}})).await;
-    cluster.apply::<ServiceAccount>("blog", json!({})).await;
     let operator = cluster.operator(&Servers::answering());
-    for (name, theirs) in [("shop", "ConfigMap shop-config"), ("blog", "ServiceAccount blog")] {
+    cluster.apply::<RankingService>("shop", minimal()).await;
+    let map = cluster.configured("shop-ingest", "was made", |_| true).await.name_any();
+    cluster.delete::<RankingService>("shop").await;
+    cluster.until_gone::<ConfigMap>(&map).await;
+    cluster.none_left::<Deployment>("").await;
+    cluster.apply::<ConfigMap>(&map, json!({"data": {"config.yml": "theirs"}})).await;
+    cluster.apply::<ServiceAccount>("blog", json!({})).await;
+    for (name, theirs) in [("shop", format!("ConfigMap {map}")), ("blog", "ServiceAccount blog".to_owned())] {
         cluster.apply::<RankingService>(name, minimal()).await;
         let message = cluster.told(name, "Ready", "False", "NameTaken").await;
-        assert!(message.contains(theirs), "{message}");
+        assert!(message.contains(&theirs), "{message}");
         cluster.until(&format!("{name}-rank"), "was made all the same", |_: &Service| true).await;
     }
     assert!(cluster.list::<Deployment>("").await.is_empty(), "nothing runs");
-    cluster.delete::<ConfigMap>("shop-config").await;
+    cluster.delete::<ConfigMap>(&map).await;
     cluster.until("shop-rank", "was made", |_: &Deployment| true).await;
     operator.end().await;
 }
@@ -124,6 +130,28 @@ async fn what_a_former_resource_has_left_is_taken_over_when_that_is_asked_for() 
     assert_eq!((after.uid(), after.metadata.generation), (before.uid(), before.metadata.generation), "it runs on");
     let owners: Vec<_> = after.owner_references().iter().map(|owner| owner.uid.clone()).collect();
     assert_eq!(owners, [service.uid().unwrap()]);
+    operator.end().await;
+}
+
+#[tokio::test]
+async fn the_configuration_of_servers_that_are_taken_over_stays_until_they_are_replaced() {
+    let Some(cluster) = in_own_namespace().await else { return };
+    let operator = cluster.operator(&Servers::answering());
+    cluster.apply::<RankingService>("shop", minimal()).await;
+    cluster.all_ready("shop", "rank", 2).await;
+    cluster.told("shop", "RankServerReady", "True", "Available").await;
+    let former = cluster.configured("shop-rank", "was made", |_| true).await.name_any();
+    let orphaned = DeleteParams { propagation_policy: Some(PropagationPolicy::Orphan), ..DeleteParams::default() };
+    cluster.api::<RankingService>().delete("shop", &orphaned).await.unwrap();
+    cluster.until_gone::<RankingService>("shop").await;
+    let feature = json!([{"name": "price", "type": "number", "field": "item.cost"}]);
+    let changed = json!({"spec": {"adoptOrphans": true, "configuration": {"inline": {"features": feature}}}});
+    cluster.apply::<RankingService>("shop", with(minimal(), changed)).await;
+    let newest = cluster.configured("shop-rank", "is new", |text| text.contains("item.cost")).await.name_any();
+    cluster.told("shop", "RankServerReady", "True", "RollingOut").await;
+    cluster.get::<ConfigMap>(&former).await;
+    rolled_out(&cluster, &newest).await; // each server finds its own meanwhile
+    cluster.until_gone::<ConfigMap>(&former).await;
     operator.end().await;
 }
 

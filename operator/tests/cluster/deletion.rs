@@ -1,6 +1,6 @@
 //! The end of a service.
 
-use crate::cluster::{Cluster, Servers, condition, in_own_namespace};
+use crate::cluster::{Cluster, Servers, condition, in_own_namespace, read_by};
 use crate::pods::labels;
 use crate::samples::{minimal, with};
 use k8s_openapi::api::apps::v1::Deployment;
@@ -32,13 +32,12 @@ async fn a_service_that_retains_its_data_goes_at_once_with_its_objects() {
     let operator = cluster.operator(&Servers::answering());
     let service: RankingService = cluster.apply("shop", minimal()).await;
     assert!(service.finalizers().is_empty());
-    cluster.until("shop-config", "was made", |_: &ConfigMap| true).await;
-    cluster.until("shop-ingest", "was made", |_: &Deployment| true).await;
+    let map = cluster.configured("shop-ingest", "was made", |_| true).await.name_any();
     cluster.delete::<RankingService>("shop").await;
     cluster.until_gone::<RankingService>("shop").await;
     cluster.until_gone::<Deployment>("shop-rank").await;
     cluster.until_gone::<Deployment>("shop-ingest").await;
-    cluster.until_gone::<ConfigMap>("shop-config").await;
+    cluster.until_gone::<ConfigMap>(&map).await;
     assert!(cluster.list::<Job>("").await.is_empty(), "nothing was purged");
     operator.end().await;
 }
@@ -154,15 +153,16 @@ async fn data_are_removed_though_what_only_other_programs_used_is_gone() {
     let over = json!({"spec": {"configuration": named, "ingest": {"source": {"kafka": kafka}}}});
     cluster.apply::<RankingService>("shop", with(deleting(), over)).await;
     cluster.all_ready("shop", "rank", 2).await;
-    let before: ConfigMap = cluster.get("shop-config").await;
+    let before = cluster.configured("shop-rank", "was made", |_| true).await;
     cluster.delete::<Secret>("kafka").await;
     cluster.delete::<ConfigMap>("mine").await;
     cluster.told("shop", "Ready", "False", "ConfigMapMissing").await;
     cluster.delete::<RankingService>("shop").await;
     cluster.told("shop", "Ready", "False", "Purging").await;
     cluster.told("shop", "ConfigurationValid", "False", "ConfigMapMissing").await;
-    assert_eq!(cluster.get::<ConfigMap>("shop-config").await.data, before.data);
     let pods = cluster.pods(&labels("shop", "purge"), 1).await;
+    assert_eq!(read_by(pods[0].spec.as_ref().unwrap()), before.name_any());
+    assert_eq!(cluster.get::<ConfigMap>(&before.name_any()).await.data, before.data);
     cluster.end(&pods[0], 0, "").await;
     cluster.until_gone::<RankingService>("shop").await;
     operator.end().await;
@@ -205,14 +205,15 @@ async fn a_service_whose_objects_were_left_to_nobody_says_so_and_goes_when_its_d
     cluster.told("shop", "RankServerReady", "True", "Available").await;
     operator.end().await; // it would stop some of them before they are left
     cluster.api::<RankingService>().delete("shop", &DeleteParams::orphan()).await.unwrap();
-    cluster.until("shop-config", "was left", |map: &ConfigMap| map.owner_references().is_empty()).await;
+    let map = cluster.configured("shop-rank", "is there", |_| true).await.name_any();
+    cluster.until(&map, "was left", |map: &ConfigMap| map.owner_references().is_empty()).await;
     cluster.until("shop-rank", "was left", |rank: &Deployment| rank.owner_references().is_empty()).await;
     let operator = cluster.operator(&Servers::answering());
     cluster
         .until("shop", "told what is in the way", |service: &RankingService| {
             let told = condition(service, "Ready").map(|(_, _, message)| message);
             told.is_some_and(|message| {
-                message.contains("ConfigMap shop-config exists and does not belong to this RankingService")
+                message.contains(&format!("ConfigMap {map} exists and does not belong to this RankingService"))
                     && message.contains("set deletionPolicy to Retain")
             })
         })

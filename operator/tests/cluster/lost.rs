@@ -4,7 +4,6 @@ use crate::cluster::{Cluster, Servers, in_own_namespace};
 use crate::samples::{minimal, with};
 use crate::training::{FIRST, SECOND, serving};
 use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Patch, PatchParams};
 use rankwright_crds::RankingService;
 use rankwright_operator::ask::Said;
@@ -38,14 +37,13 @@ async fn a_pin_on_a_version_that_no_server_knows_changes_nothing_until_that_is_t
     let servers = Servers::default();
     let operator = cluster.operator(&servers);
     running(&cluster, &servers).await;
-    let before: (Deployment, ConfigMap) = (cluster.get("shop-rank").await, cluster.get("shop-config").await);
+    let before: Deployment = cluster.get("shop-rank").await;
     cluster.apply::<RankingService>("shop", pinned(SECOND)).await;
     let message = cluster.told("shop", "Ready", "False", "NoSuchVersion").await;
     assert!(message.contains(&format!("no version {SECOND}; there are: {FIRST}")), "{message}");
     cluster.told("shop", "Available", "True", "RequestsAnswered").await;
     cluster.event("NoSuchVersion").await;
-    let after: (Deployment, ConfigMap) = (cluster.get("shop-rank").await, cluster.get("shop-config").await);
-    assert_eq!((&before.0.spec, &before.1.data), (&after.0.spec, &after.1.data), "nothing was changed");
+    assert_eq!(cluster.get::<Deployment>("shop-rank").await.spec, before.spec, "nothing was changed");
     // the same in the configuration
     let written = json!({"spec": {"configuration": {"inline": {"models": {"shop": {"version": SECOND}}}}}});
     cluster.apply::<RankingService>("shop", with(minimal(), written)).await;
@@ -55,15 +53,10 @@ async fn a_pin_on_a_version_that_no_server_knows_changes_nothing_until_that_is_t
         conditions.into_iter().any(|condition| condition.type_ == "Ready" && condition.message.contains(&place))
     };
     cluster.until("shop", "tells which field pins", tells).await;
-    let after: (Deployment, ConfigMap) = (cluster.get("shop-rank").await, cluster.get("shop-config").await);
-    assert_eq!((before.0.spec, before.1.data), (after.0.spec, after.1.data), "nothing was changed");
+    assert_eq!(cluster.get::<Deployment>("shop-rank").await.spec, before.spec, "nothing was changed");
     // published since
     servers.say(saying(&[FIRST, SECOND], "s1"));
-    cluster
-        .until("shop-config", "has the pin", |map: &ConfigMap| {
-            map.data.iter().flatten().any(|(_, text)| text.contains(SECOND))
-        })
-        .await;
+    cluster.configured("shop-rank", "has the pin", |text| text.contains(SECOND)).await;
     cluster.told("shop", "ModelTrained", "False", "PinNotServed").await;
     operator.end().await;
 }

@@ -48,7 +48,7 @@ async fn a_thousand_services_converge_and_then_nothing_is_written() {
             assert_eq!((of_one, of_all), ($count, $count * SERVICES), "{}", <$kind as Resource>::kind(&()));
         )*};
     }
-    as_many_of_each_service!(Deployment: 2, ConfigMap: 2, Service: 1, ServiceAccount: 1, PodDisruptionBudget: 1);
+    as_many_of_each_service!(Deployment: 2, ConfigMap: 1, Service: 1, ServiceAccount: 1, PodDisruptionBudget: 1);
 
     // what the cluster's controllers have said of their objects is taken in, and then it is quiet
     let Some(mut before) = cluster.writes() else { return };

@@ -2,14 +2,14 @@
 
 use crate::cluster::{Servers, in_own_namespace};
 use crate::samples::{minimal, with};
-use k8s_openapi::api::core::v1::{ConfigMap, Secret, Service};
+use k8s_openapi::api::core::v1::{Secret, Service};
 use k8s_openapi::api::networking::v1::Ingress;
 use rankwright_crds::RankingService;
 use serde_json::{Value, json};
 
 /// Whether the servers have a page.
-fn has_page(map: &ConfigMap) -> bool {
-    map.data.as_ref().is_some_and(|data| data["config.yml"].contains("showIds"))
+fn has_page(configuration: &str) -> bool {
+    configuration.contains("showIds")
 }
 
 #[tokio::test]
@@ -18,7 +18,7 @@ async fn an_ingress_of_the_page_comes_with_a_token_and_goes_with_the_page() {
     let operator = cluster.operator(&Servers::answering());
     let shop = |rank: Value| with(minimal(), json!({"spec": {"rank": rank}}));
     cluster.apply::<RankingService>("shop", shop(json!({"page": {}}))).await;
-    cluster.until("shop-config", "has the page", has_page).await;
+    cluster.configured("shop-rank", "has the page", has_page).await;
 
     let page = json!({"ingress": {"host": "page.test"}});
     cluster.apply::<RankingService>("shop", shop(json!({ "page": page }))).await;
@@ -40,6 +40,6 @@ async fn an_ingress_of_the_page_comes_with_a_token_and_goes_with_the_page() {
     cluster.apply::<RankingService>("shop", shop(json!({"tokenSecretRef": token}))).await;
     cluster.until_gone::<Ingress>("shop-page").await;
     cluster.until_gone::<Service>("shop-page").await;
-    cluster.until("shop-config", "has no page", |map: &ConfigMap| !has_page(map)).await;
+    cluster.configured("shop-rank", "has no page", |text| !has_page(text)).await;
     operator.end().await;
 }

@@ -137,10 +137,9 @@ async fn a_configuration_of_a_config_map_is_followed() {
         )
     };
     cluster.apply::<ConfigMap>("mine", json!({"data": {"config.yml": text("price")}})).await;
-    let has = |feature: &'static str| move |map: &ConfigMap| map.data.as_ref().unwrap()["config.yml"].contains(feature);
-    cluster.until("shop-config", "has the feature", has("item.price")).await;
+    cluster.configured("shop-rank", "has the feature", |text| text.contains("item.price")).await;
     cluster.apply::<ConfigMap>("mine", json!({"data": {"config.yml": text("weight")}})).await;
-    cluster.until("shop-config", "has the other feature", has("item.weight")).await;
+    cluster.configured("shop-rank", "has the other feature", |text| text.contains("item.weight")).await;
     cluster.apply::<ConfigMap>("mine", json!({"data": {"config.yml": "features: ["}})).await;
     let message = cluster.told("shop", "ConfigurationValid", "False", "ConfigurationInvalid").await;
     assert!(message.contains("ConfigMap mine, key config.yml"), "{message}");

@@ -1,12 +1,12 @@
 //! A new image: servers first, whoever writes after them.
 
-use crate::cluster::{IMAGE, Servers, in_own_namespace};
+use crate::cluster::{Cluster, IMAGE, Servers, in_own_namespace, pod_of, read_by, written};
 use crate::pods::labels;
 use crate::samples::{minimal, with};
 use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::api::core::v1::{ConfigMap, Pod, Volume};
+use k8s_openapi::api::batch::v1::{CronJob, Job};
+use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use kube::ResourceExt;
-use kube::api::ListParams;
 use rankwright_crds::RankingService;
 use serde_json::json;
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 const NEWER: &str = "cluster.test/rankwright:2";
 
 fn image(deployment: &Deployment) -> String {
-    deployment.spec.as_ref().unwrap().template.spec.as_ref().unwrap().containers[0].image.clone().unwrap()
+    pod_of(deployment).containers[0].image.clone().unwrap()
 }
 
 #[tokio::test]
@@ -92,71 +92,99 @@ async fn a_new_operator_replaces_one_service_after_the_other() {
     operator.end().await;
 }
 
-/// Name of the ConfigMap that pods have as their configuration.
-fn configuration(volumes: Option<&Vec<Volume>>) -> String {
-    let volume = volumes.unwrap().iter().find(|volume| volume.name == "configuration");
-    volume.unwrap().config_map.as_ref().unwrap().name.clone()
+/// Waits until all rank servers read this ConfigMap, making new ones ready; each finds its own until then.
+pub(crate) async fn rolled_out(cluster: &Cluster, wanted: &str) {
+    let end = Instant::now() + cluster.patience;
+    let reads = |pod: &Pod| read_by(pod.spec.as_ref().unwrap());
+    loop {
+        let maps: Vec<String> = cluster.list::<ConfigMap>("").await.iter().map(ResourceExt::name_any).collect();
+        let pods: Vec<Pod> = cluster.list(&labels("shop", "rank")).await;
+        assert!(pods.iter().all(|pod| maps.contains(&reads(pod))), "a server may need it yet: {maps:?}");
+        for pod in pods.iter().filter(|pod| reads(pod) == wanted && pod.status.as_ref().unwrap().pod_ip.is_none()) {
+            cluster.make_ready(pod).await;
+        }
+        if pods.len() == 2 && pods.iter().all(|pod| reads(pod) == wanted) {
+            return;
+        }
+        assert!(Instant::now() < end, "new servers do not take the place of the others");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
 }
 
 #[tokio::test]
-async fn a_server_of_before_a_change_keeps_its_configuration_until_new_ones_have_taken_its_place() {
+async fn a_configuration_stays_until_nothing_begins_with_it_any_more() {
     let Some(cluster) = in_own_namespace().await else { return };
     let operator = cluster.operator(&Servers::answering());
     cluster.apply::<RankingService>("shop", minimal()).await;
     cluster.all_ready("shop", "rank", 2).await;
     cluster.told("shop", "RankServerReady", "True", "Available").await;
-    let of_deployment =
-        |rank: &Deployment| configuration(rank.spec.as_ref().unwrap().template.spec.as_ref().unwrap().volumes.as_ref());
-    let former = of_deployment(&cluster.get("shop-rank").await);
-    let text = |map: &ConfigMap| map.data.as_ref().unwrap()["config.yml"].clone();
-    let written = text(&cluster.get(&former).await);
+    let former = cluster.configured("shop-rank", "was made", |_| true).await;
     let change = |weight: i32| {
         let shop = json!({"weights": {"click": weight}});
         with(minimal(), json!({"spec": {"configuration": {"inline": {"models": {"shop": shop}}}}}))
     };
+    let mut tried = Vec::new();
     for weight in [7, 8] {
         cluster.apply::<RankingService>("shop", change(weight)).await;
         let said = format!("click: {weight}");
-        cluster.until("shop-config", "is new", |map: &ConfigMap| text(map).contains(&said)).await;
+        tried.push(cluster.configured("shop-rank", "is new", |text| text.contains(&said)).await.name_any());
     }
-    let end = Instant::now() + cluster.patience;
-    let wanted = loop {
-        let maps = cluster.api::<ConfigMap>().list(&ListParams::default()).await.unwrap();
-        let newest = maps.iter().find(|map| map.immutable == Some(true) && text(map).contains("click: 8"));
-        if let Some(map) = newest {
-            break map.name_any();
-        }
-        assert!(Instant::now() < end, "servers get no ConfigMap of the newest configuration");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    };
-    assert_ne!(wanted, former);
-    cluster.until("shop-rank", "has the newest configuration", |rank: &Deployment| of_deployment(rank) == wanted).await;
     cluster.told("shop", "RankServerReady", "True", "RollingOut").await;
-
-    // a former server that is evicted comes back as it was, however often the change is changed
+    // while no new server gets ready, what was changed again goes, however often
+    cluster.until_gone::<ConfigMap>(&tried[0]).await;
+    // a former server that is evicted comes back as it was
     let pods: Vec<Pod> = cluster.list(&labels("shop", "rank")).await;
-    let mounted = |pod: &Pod| configuration(pod.spec.as_ref().unwrap().volumes.as_ref());
-    assert_eq!(pods.iter().filter(|pod| mounted(pod) == former).count(), 2);
-    let map: ConfigMap = cluster.get(&former).await;
-    assert_eq!((text(&map), map.immutable), (written, Some(true)));
+    assert_eq!(pods.iter().filter(|pod| read_by(pod.spec.as_ref().unwrap()) == former.name_any()).count(), 2);
+    let kept: ConfigMap = cluster.get(&former.name_any()).await;
+    assert_eq!((written(&kept), kept.immutable), (written(&former), Some(true)));
+    rolled_out(&cluster, &tried[1]).await;
+    // workers have had no reason to begin again
+    cluster.told("shop", "RankServerReady", "True", "Available").await;
+    let ingest: Deployment = cluster.get("shop-ingest").await;
+    assert_eq!((read_by(&pod_of(&ingest)), ingest.metadata.generation), (former.name_any(), Some(1)));
+    assert_eq!(cluster.get::<ConfigMap>(&former.name_any()).await.uid(), former.uid());
 
-    loop {
-        let there = cluster.api::<ConfigMap>().get_opt(&former).await.unwrap().is_some();
-        let pods: Vec<Pod> = cluster.list(&labels("shop", "rank")).await;
-        assert!(there || pods.iter().all(|pod| mounted(pod) == wanted), "a server may need it yet");
-        for pod in pods.iter().filter(|pod| mounted(pod) == wanted && pod.status.as_ref().unwrap().pod_ip.is_none()) {
-            cluster.make_ready(pod).await;
-        }
-        if pods.len() == 2 && pods.iter().all(|pod| mounted(pod) == wanted) {
-            break;
-        }
-        assert!(Instant::now() < end, "new servers do not take the place of the others");
-        tokio::time::sleep(Duration::from_millis(100)).await;
+    let feature = |name: &str| json!({"name": name, "type": "number", "field": format!("item.{name}")});
+    let features = json!([feature("price"), feature("weight")]);
+    let more = with(change(8), json!({"spec": {"configuration": {"inline": {"features": features}}}}));
+    cluster.apply::<RankingService>("shop", more).await;
+    let newest = cluster.configured("shop-ingest", "is new", |text| text.contains("item.weight")).await.name_any();
+    rolled_out(&cluster, &newest).await;
+    for gone in [former.name_any(), tried.remove(1)] {
+        cluster.until_gone::<ConfigMap>(&gone).await;
     }
-    cluster.until_gone::<ConfigMap>(&former).await;
-    let left: Vec<ConfigMap> = cluster.list(&labels("shop", "rank")).await;
-    assert_eq!(left.iter().map(ResourceExt::name_any).collect::<Vec<_>>(), [wanted]);
+    let left: Vec<ConfigMap> = cluster.list("app.kubernetes.io/instance=shop").await;
+    assert_eq!(left.iter().map(ResourceExt::name_any).collect::<Vec<_>>(), [newest]);
     cluster.all_ready("shop", "ingest", 1).await;
     cluster.told("shop", "Ready", "True", "AllPartsWork").await;
     cluster.writes_nothing_at_rest("shop", operator).await;
+}
+
+#[tokio::test]
+async fn a_training_that_runs_keeps_the_configuration_that_it_began_with() {
+    let Some(cluster) = in_own_namespace().await else { return };
+    let operator = cluster.operator(&Servers::answering());
+    let sample = with(minimal(), json!({"spec": {"rank": {"replicas": 0}, "training": {"schedule": "0 3 * * *"}}}));
+    cluster.apply::<RankingService>("shop", sample.clone()).await;
+    let former = cluster.configured("shop-ingest", "was made", |_| true).await.name_any();
+    let schedule: CronJob = cluster.until("shop-training", "was made", |_| true).await;
+    let template = schedule.spec.job_template;
+    let job = json!({"metadata": template.metadata, "spec": template.spec});
+    let job: Job = cluster.apply("shop-now", job).await;
+    let feature = json!([{"name": "price", "type": "number", "field": "item.cost"}]);
+    let change = json!({"spec": {"configuration": {"inline": {"features": feature}}}});
+    cluster.apply::<RankingService>("shop", with(sample, change)).await;
+    let newest = cluster.configured("shop-ingest", "is new", |text| text.contains("item.cost")).await.name_any();
+    let follows = |schedule: &CronJob| {
+        let job = schedule.spec.job_template.spec.as_ref().unwrap();
+        read_by(job.template.spec.as_ref().unwrap()) == newest
+    };
+    cluster.until("shop-training", "begins with the newest", follows).await;
+    let pods = cluster.pods(&labels("shop", "training"), 1).await;
+    assert_eq!(read_by(pods[0].spec.as_ref().unwrap()), former);
+    cluster.get::<ConfigMap>(&former).await; // another attempt would begin with it
+    cluster.end(&pods[0], 0, "").await;
+    cluster.until_gone::<ConfigMap>(&former).await;
+    cluster.get::<Job>(&job.name_any()).await;
+    operator.end().await;
 }

@@ -102,7 +102,7 @@ async fn what_an_operator_makes_for_a_service_that_is_gone_goes_as_well() {
     cluster.until_gone::<RankingService>("shop").await;
     reconcile(gone, ctx).await.unwrap();
     cluster.until_gone::<Deployment>("shop-rank").await;
-    cluster.until_gone::<ConfigMap>("shop-config").await;
+    cluster.none_left::<ConfigMap>("app.kubernetes.io/instance=shop").await;
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! What a service becomes, and that it stays so.
 
-use crate::cluster::{IMAGE, Servers, in_own_namespace};
+use crate::cluster::{IMAGE, Servers, in_own_namespace, written};
 use crate::samples::{minimal, whole, with};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
@@ -37,8 +37,8 @@ async fn a_service_becomes_servers_workers_and_a_schedule() {
     cluster
         .until("shop", "was made", |account: &ServiceAccount| account.automount_service_account_token == Some(false))
         .await;
-    let map: ConfigMap = cluster.until("shop-config", "was made", |_| true).await;
-    let text = &map.data.unwrap()["config.yml"];
+    let map = cluster.configured("shop-rank", "was made", |_| true).await;
+    let text = written(&map);
     for line in ["type: redis", "host: redis", "bucket: events", "topic: events", "type: lambdamart"] {
         assert!(text.contains(line), "{line} in {text}");
     }
@@ -91,6 +91,7 @@ async fn what_is_deleted_comes_back() {
     let Some(cluster) = in_own_namespace().await else { return };
     let operator = cluster.operator(&Servers::answering());
     cluster.apply::<RankingService>("shop", whole()).await;
+    let map = cluster.configured("shop-rank", "was made", |_| true).await.name_any();
     macro_rules! comes_back {
         ($($kind:ty: $name:expr),* $(,)?) => {$(
             let before: $kind = cluster.until($name, "was made", |_| true).await;
@@ -99,7 +100,7 @@ async fn what_is_deleted_comes_back() {
         )*};
     }
     comes_back!(
-        Deployment: "shop-rank", Deployment: "shop-ingest", CronJob: "shop-training", ConfigMap: "shop-config",
+        Deployment: "shop-rank", Deployment: "shop-ingest", CronJob: "shop-training", ConfigMap: &map,
         Service: "shop-rank", ServiceAccount: "shop", PodDisruptionBudget: "shop-rank", Ingress: "shop-rank",
         NetworkPolicy: "shop-rank", NetworkPolicy: "shop-ingest",
     );
@@ -126,19 +127,17 @@ async fn what_somebody_changes_is_put_back() {
     let Some(cluster) = in_own_namespace().await else { return };
     let operator = cluster.operator(&Servers::answering());
     cluster.apply::<RankingService>("shop", whole()).await;
-    cluster.until("shop-config", "was made", |_: &ConfigMap| true).await;
-    cluster.until("shop-rank", "was made", |_: &Deployment| true).await;
+    let map = cluster.configured("shop-rank", "was made", |_| true).await.name_any();
     let by_hand = PatchParams::default();
     let emptied = Patch::Merge(json!({"data": {"config.yml": "{}"}}));
-    cluster.api::<ConfigMap>().patch("shop-config", &by_hand, &emptied).await.unwrap();
+    let refused = cluster.api::<ConfigMap>().patch(&map, &by_hand, &emptied).await.unwrap_err();
+    assert!(refused.to_string().contains("immutable"), "{refused}");
+    let renamed = Patch::Merge(json!({"metadata": {"labels": {"app.kubernetes.io/name": "theirs"}}}));
+    cluster.api::<ConfigMap>().patch(&map, &by_hand, &renamed).await.unwrap();
     let scaled =
         Patch::Merge(json!({"spec": {"replicas": 7}, "metadata": {"labels": {"app.kubernetes.io/managed-by": null}}}));
     cluster.api::<Deployment>().patch("shop-rank", &by_hand, &scaled).await.unwrap();
-    cluster
-        .until("shop-config", "was put back", |map: &ConfigMap| {
-            map.data.as_ref().unwrap()["config.yml"].contains("redis")
-        })
-        .await;
+    cluster.until(&map, "was put back", |map: &ConfigMap| map.labels()["app.kubernetes.io/name"] == "rankwright").await;
     cluster
         .until("shop-rank", "was put back", |rank: &Deployment| {
             rank.spec.as_ref().unwrap().replicas == Some(3)
@@ -180,9 +179,9 @@ async fn a_pin_changes_the_rank_servers_and_leaves_the_workers_alone() {
     let pinned = with(minimal(), json!({"spec": {"modelVersion": {"shop": "20261114T162500000Z-1a2b3c4d"}}}));
     cluster.apply::<RankingService>("shop", pinned).await;
     cluster.until("shop-rank", "rolls", |now: &Deployment| digest(now) != digest(&rank)).await;
-    let map: ConfigMap = cluster.get("shop-config").await;
-    assert!(map.data.unwrap()["config.yml"].contains("20261114T162500000Z-1a2b3c4d"));
-    assert_eq!(digest(&cluster.get("shop-ingest").await), digest(&ingest));
+    cluster.configured("shop-rank", "has the pin", |text| text.contains("20261114T162500000Z-1a2b3c4d")).await;
+    let now: Deployment = cluster.get("shop-ingest").await;
+    assert_eq!((digest(&now), now.spec), (digest(&ingest), ingest.spec));
     operator.end().await;
 }
 

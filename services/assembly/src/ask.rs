@@ -16,8 +16,8 @@ use std::sync::Arc;
 /// Answers a request as `POST /rank/{model}` of a service with this configuration does: the JSON text.
 ///
 /// # Errors
-/// When no such model ranks, the request is none, or the state is not there, is used by another process or lacks features
-/// of the model. A model that is not trained is no error, but the incoming order.
+/// When no such model ranks, its version cannot be loaded, the request is none, or the state is not there, is used by another
+/// process or lacks features of the model. A model that is not trained is no error, but the incoming order.
 pub fn rank_once<'a>(
     config: Config,
     model: &'a str,
@@ -36,6 +36,9 @@ pub fn rank_once<'a>(
         }
         let app = app.build()?;
         app.refresh(model).await;
+        if let Some(why) = app.models().get(model)?.failure() {
+            bail!("model {model} could not be loaded: {why}");
+        }
         Ok(app.rank(model, request, explain).await?)
     })
 }
@@ -49,12 +52,9 @@ fn with_one_model(mut config: Config, model: &str) -> Result<Config> {
         let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
         bail!("no model {model:?} that ranks: the configuration has {known}");
     };
-    match &mut definition {
-        Model::LambdaMart(definition) => {
-            definition.warmup = None;
-            config.features.retain(|feature| definition.features.contains(&feature.name));
-        }
-        _ => config.features.clear(),
+    config.features.retain(|feature| definition.features().contains(&feature.name));
+    if let Model::LambdaMart(definition) = &mut definition {
+        definition.warmup = None;
     }
     config.models = [(model.to_owned(), definition)].into();
     Ok(config)

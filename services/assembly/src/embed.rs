@@ -5,19 +5,26 @@
 
 use crate::encoders::{Encoders, Wanted};
 use crate::engine::Engine;
+use crate::program::chain;
 use anyhow::{Context, Result, bail};
 use rankwright_config::TextModel;
-use rankwright_config::model::{Encoder, Model, Semantic};
+use rankwright_config::model::{Encoder, Semantic};
 use rankwright_encoder::Vectors;
 use rankwright_feature::ItemTexts;
 use rankwright_recommend::ItemVectors;
+use rankwright_state::Error;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 use tracing::{info, warn};
 
 /// Texts that are in memory and that a model is given at a time, by whose end progress is told.
 const AT_ONCE: usize = 256;
+
+/// How often a read of the state is tried: one that fails over answers within seconds, and embedding a catalog takes hours.
+const ATTEMPTS: usize = 60;
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// Bytes of the vectors of a version: a part of it has 4 GiB at most.
 const MOST_BYTES: usize = (4 << 30) - (256 << 20);
@@ -45,12 +52,12 @@ impl Engine {
     /// When a model or a file is not there, or not what is configured.
     pub fn check_encoders(&self) -> Result<()> {
         for (name, model) in &self.config.models {
-            let Model::Semantic(semantic) = model else { continue };
-            match &semantic.encoder {
-                Encoder::Csv { dim, path } => {
+            match model.encoder() {
+                None => {}
+                Some(Encoder::Csv { dim, path }) => {
                     of_file(path, *dim).with_context(|| format!("models.{name}.encoder.path"))?;
                 }
-                Encoder::Bert { model, dim } => drop(self.text_model(model, *dim)?),
+                Some(Encoder::Bert { model, dim }) => drop(self.text_model(model, *dim)?),
             }
         }
         Ok(())
@@ -63,7 +70,8 @@ impl Engine {
         dim: usize,
         told: &mut dyn FnMut(usize, usize),
     ) -> Result<ItemVectors> {
-        let texts = self.runtime.block_on(ItemTexts::find(&*self.state, &model.item_fields, model.ttl))?;
+        let find = || self.runtime.block_on(ItemTexts::find(&*self.state, &model.item_fields, model.ttl));
+        let texts = patiently(PAUSE, find)?;
         if texts.without > 0 {
             let fields = model.item_fields.join(", ");
             warn!(items = texts.without, fields, "items without a text are not recommended, nor known in requests");
@@ -77,7 +85,7 @@ impl Engine {
         let of = texts.len();
         for first in (0..of).step_by(AT_ONCE) {
             told(first, of);
-            let some = self.runtime.block_on(texts.read(&*self.state, first, AT_ONCE))?;
+            let some = patiently(PAUSE, || self.runtime.block_on(texts.read(&*self.state, first, AT_ONCE)))?;
             if some.is_empty() {
                 bail!(
                     "the state lost its items while their texts were embedded ({first} of {of} were): train again when it is whole"
@@ -98,6 +106,21 @@ impl Engine {
         let encoders = self.runtime.block_on(Encoders::open(wanted, 1))?;
         encoders.get(model).context("the configuration has no such model")
     }
+}
+
+/// Reads, again and again while the state fails.
+fn patiently<T>(pause: Duration, mut read: impl FnMut() -> Result<T, Error>) -> Result<T, Error> {
+    for attempt in 1..ATTEMPTS {
+        match read() {
+            Err(error @ Error::Failed { .. }) if attempt == 1 => {
+                warn!(error = chain(&error.into()), "failed to read the texts of items, which is tried again");
+            }
+            Err(Error::Failed { .. }) => {}
+            done => return done,
+        }
+        sleep(pause);
+    }
+    read()
 }
 
 /// The embeddings of a file.

@@ -78,9 +78,8 @@ impl Wanted {
 
     /// The models that semantic models embed items with, when they are trained.
     pub fn of_models(config: &Config) -> Vec<Self> {
-        let wanted = |(name, model): (&String, &rankwright_config::Model)| {
-            let rankwright_config::Model::Semantic(semantic) = model else { return None };
-            let Bert { model, dim } = &semantic.encoder else { return None };
+        let wanted = |(name, model): (&String, &Model)| {
+            let Bert { model, dim } = model.encoder()? else { return None };
             let path = format!("models.{name}.encoder");
             Some(Self { path, model: model.clone(), task: Task::Embed, dim: Some(*dim) })
         };
@@ -92,10 +91,7 @@ impl Wanted {
 /// that are still needed.
 pub(crate) fn leave_out_texts(config: &mut Config, models: &[String]) -> Vec<Wanted> {
     let learnt = |feature: &Feature| {
-        models.iter().filter_map(|name| config.models.get(name)).any(|model| match model {
-            Model::LambdaMart(model) => model.features.contains(&feature.name),
-            _ => false,
-        })
+        models.iter().filter_map(|name| config.models.get(name)).any(|model| model.features().contains(&feature.name))
     };
     let (mut stay, mut needed) = (Vec::new(), Vec::new());
     for (index, feature) in config.features.iter().enumerate() {
@@ -194,14 +190,21 @@ impl Wanted {
 async fn apart<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
     let (told, heard) = tokio::sync::oneshot::channel();
     thread::Builder::new().name("models".to_owned()).spawn(move || told.send(work()))?;
-    heard.await.context("opening the models was broken off")?
+    heard.await.context("opening models or dictionaries was broken off")?
 }
 
 fn opened(runtime: &Runtime, sources: &Sources<'_>, model: &TextModel, settings: &Settings) -> Result<Encoder> {
     let handle: Handle = model.handle.parse()?;
     let names = FileNames { model: model.model_file.clone(), tokenizer: model.tokenizer_file.clone() };
     let files = sources.locate(&handle, &names)?;
-    Ok(Encoder::open(runtime, &files, settings.clone())?)
+    let opened = Encoder::open(runtime, &files, settings.clone());
+    match files.folder.starts_with(sources.cache.join("fetched")) {
+        true => opened.with_context(|| {
+            let folder = files.folder.display();
+            format!("{handle} does not work as it was fetched; if its files were damaged since, remove {folder}: they are fetched again")
+        }),
+        false => Ok(opened?),
+    }
 }
 
 /// As the environment says: also a mirror of the hub, by the variable that other tools have for it.

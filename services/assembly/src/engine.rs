@@ -193,7 +193,10 @@ impl Engine {
     ///
     /// # Errors
     /// When a store cannot be opened, or a model of texts.
-    pub fn open_to_train(config: Config, models: Vec<String>) -> BoxFuture<'static, Result<Self>> {
+    pub fn open_to_train(mut config: Config, models: Vec<String>) -> BoxFuture<'static, Result<Self>> {
+        if let config::State::Redis(redis) = &mut config.state {
+            redis.cache.max_size = 0; // a training reads each item once
+        }
         Box::pin(async move {
             let state = open::state(&config, &service()).await?;
             Self::without_texts(config, state, &models).await

@@ -1,7 +1,7 @@
 //! `autofeature`: a configuration proposed for events.
 
 use crate::import::files;
-use crate::options::SourceOptions;
+use crate::options::{SourceOptions, past};
 use crate::progress::Progress;
 use crate::skipped::Skipped;
 use crate::{stop, validate};
@@ -38,7 +38,7 @@ pub(crate) struct Options {
     /// File for the configuration; - is standard output
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
-    /// A text is a category where at least this part of the events with its field have it: over 0, up to 1
+    /// A text is a category where at least this part of the events with its field have it, and at least two of them: over 0, up to 1
     #[arg(short, long, value_name = "PART", default_value_t = 0.003, value_parser = part)]
     cat_threshold: f64,
     /// Which features: stable (those that help as a rule), all (whatever the events carry something for)
@@ -61,6 +61,7 @@ fn ruleset(text: &str) -> Result<Ruleset, String> {
 /// Writes the configuration, and says what is in it.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let target = Target::of(&options.out, &options.data).context("--out")?;
+    past(options.offset.as_deref())?;
     let runtime = runtime()?;
     let stop = stop::told(&runtime);
     let proposal = proposal(options, &target, &runtime, &stop)?;
@@ -135,8 +136,7 @@ fn proposal(options: &Options, target: &Target, runtime: &Runtime, stop: &Atomic
     }
     let events = proposer.events();
     if events == 0 {
-        let bad = skipped.count();
-        bail!("{} holds no events: {bad} lines are none, {too_old} events are before --offset", path.display());
+        bail!("{} holds no events{}", path.display(), skipped.instead(0, too_old));
     }
     info!(events, skipped = skipped.count(), elapsed_ms, "autofeature read");
     Ok(proposer.propose()?)

@@ -18,7 +18,7 @@ use rankwright_config::{Config, State, ranking_field};
 use rankwright_prepare::{Target, output};
 use rankwright_train::evaluate::Report;
 use rankwright_train::{Evaluation, Progress as Step};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use tokio::runtime::Runtime;
 use tracing::info;
@@ -66,7 +66,7 @@ pub(crate) struct Options {
 
 /// Compares, and prints what that comes to.
 pub(crate) fn run(options: &Options) -> Result<()> {
-    let target = options.html.as_deref().map(Target::new).transpose().context("--html")?;
+    let target = options.html.as_deref().map(|html| page_target(html, options.config.as_deref())).transpose()?;
     let config = configuration(options.config.as_deref())?;
     if matches!(config.state, State::Memory) {
         bail!("state is memory: models end with the process that trained them; use 'state: {{type: file, path: ...}}'");
@@ -90,6 +90,17 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         Output::Table => table::of(&report),
         Output::Json => format!("{:#}\n", serde_json::to_value(&report).context("a report is JSON")?),
     })
+}
+
+/// Where the page goes: not in place of the configuration.
+fn page_target(html: &Path, config: Option<&Path>) -> Result<Target> {
+    let target = Target::new(html).context("--html")?;
+    if let (Target::File(page), Some(config)) = (&target, config)
+        && config.canonicalize().is_ok_and(|config| config == *page)
+    {
+        bail!("--html: {} is the configuration: name another file", target.name());
+    }
+    Ok(target)
 }
 
 fn compared(config: &Config, options: &Options, runtime: &Runtime) -> Result<Report> {

@@ -62,7 +62,7 @@ impl Evaluation for Evaluator {
         if matches!(config.train, Some(ClickthroughStore::Discard)) {
             return Some("'train: {type: discard}' keeps no click-throughs to compare models on".to_owned());
         }
-        let learns = config.models.values().any(|model| matches!(model, Model::LambdaMart(_)));
+        let learns = config.models.values().any(Model::learns_order);
         let missing =
             "the configuration has no model of type lambdamart, whose split, weights and metrics a comparison needs";
         (!learns).then(|| missing.to_owned())

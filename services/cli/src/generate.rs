@@ -31,6 +31,7 @@ use rankwright_event::{Event, json};
 use rankwright_text::{DictionaryBuilder, Language};
 use simulation::{Simulation, Size};
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -69,8 +70,12 @@ pub(crate) struct Options {
 /// Simulates the shop and writes its files.
 ///
 /// # Errors
-/// A file cannot be written, or it was told to stop.
+/// A file cannot be written, the folder has a configuration of another origin, or it was told to stop.
 pub(crate) fn run(options: &Options, stop: &AtomicBool) -> Result<Summary> {
+    if options.out.is_file() {
+        bail!("--out: {} is a file: name a folder", options.out.display());
+    }
+    spare_others(&options.config())?;
     fs::create_dir_all(&options.out).with_context(|| format!("cannot create {}", options.out.display()))?;
     let mut simulation = Simulation::new(options.size());
     let mut output = Output::create(&options.events())?;
@@ -107,7 +112,7 @@ pub(crate) fn run(options: &Options, stop: &AtomicBool) -> Result<Summary> {
     terms.write(titles.names(), &mut dictionary)?;
     // not .json: an import of the folder takes that for events
     let dictionary = write(&options.out.join("terms.dict"), &dictionary)?.canonicalize()?;
-    summary.config_file = write(&options.out.join("config.yml"), configuration::text(&dictionary))?;
+    summary.config_file = write(&options.config(), configuration::text(&dictionary))?;
     let request = json::encode(&Event::Ranking(simulation.request())) + "\n";
     summary.request_file = write(&options.out.join("request.txt"), &request)?;
     Ok(summary)
@@ -116,6 +121,10 @@ pub(crate) fn run(options: &Options, stop: &AtomicBool) -> Result<Summary> {
 impl Options {
     fn events(&self) -> PathBuf {
         self.out.join(if self.plain { "events.jsonl" } else { "events.jsonl.gz" })
+    }
+
+    fn config(&self) -> PathBuf {
+        self.out.join("config.yml")
     }
 
     /// What an earlier run may have left, and an import of the folder would read as well.
@@ -132,6 +141,16 @@ impl Options {
             length: self.length as usize,
             seed: self.seed,
         }
+    }
+}
+
+/// Refuses to replace a configuration that does not begin as those of this command do.
+fn spare_others(config: &Path) -> Result<()> {
+    match fs::read(config) {
+        Ok(found) if found.starts_with(configuration::FIRST_LINE.as_bytes()) => Ok(()),
+        Ok(_) => bail!("--out: 'rankwright generate' did not write {}: name another folder", config.display()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error).with_context(|| format!("cannot read {}", config.display())),
     }
 }
 

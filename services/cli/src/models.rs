@@ -1,5 +1,5 @@
 //! `models`: the versions of models. Which there are, what they are, how two differ, and which one serves; models of XGBoost and
-//! LightGBM are brought in and taken out.
+//! LightGBM are imported and exported.
 
 mod diff;
 mod export;
@@ -89,7 +89,7 @@ enum Command {
     Export {
         #[command(flatten)]
         which: Which,
-        /// File to write: .ubj or .json of XGBoost, .txt of LightGBM
+        /// File to write: .ubj of XGBoost, or .json where it was imported as JSON; .txt of LightGBM
         #[arg(short, long, value_name = "FILE", value_parser = path())]
         out: PathBuf,
     },

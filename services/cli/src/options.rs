@@ -1,9 +1,10 @@
 //! The command line.
 
 use crate::{autofeature, evaluate, export, generate, models};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{ArgAction, Args, CommandFactory, Parser, Subcommand};
+use rankwright_config::Offset;
 use std::path::PathBuf;
 
 /// The version, and what the program is built without.
@@ -37,7 +38,7 @@ pub(crate) enum Command {
     Standalone(ImportOptions),
     /// Rank the items of one request, over the state and the models there are, and explain the scores
     Rank(RankOptions),
-    /// List, show, compare, bring in, take out and switch the versions of models
+    /// List, show, compare, import, export and switch the versions of models
     Models(models::Options),
     /// Compare models, the order as it was shown and a random one on the test split of the click-throughs
     Evaluate(evaluate::Options),
@@ -304,6 +305,18 @@ where
     T::Err: std::error::Error + Send + Sync + 'static,
 {
     text.map(|text| text.parse().context(option)).transpose()
+}
+
+/// The first event that is read of files, all of whose events are there.
+pub(crate) fn past(offset: Option<&str>) -> Result<Offset> {
+    match parsed::<Offset>(offset, "--offset")?.unwrap_or_default() {
+        Offset::Latest => {
+            bail!(
+                "--offset: nothing is left to read after the latest event: name earliest, ts=<unixtime> or last=<duration>"
+            )
+        }
+        offset => Ok(offset),
+    }
 }
 
 /// Why a subcommand cannot be run.

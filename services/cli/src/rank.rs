@@ -48,7 +48,7 @@ fn read(path: &Path) -> Result<(Vec<u8>, String)> {
 /// What lies where a file was looked for.
 pub(crate) fn beside(path: &Path) -> String {
     if path.is_dir() {
-        return " (it is a folder; name a file, or - for standard input)".to_owned();
+        return " (it is a folder: name a file)".to_owned();
     }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let Ok(entries) = folder.read_dir() else {

@@ -44,6 +44,22 @@ impl Skipped {
         self.count
     }
 
+    /// What files hold in place of the events that are looked for: `: 1 line that is no event`; nothing where they are empty.
+    pub(crate) fn instead(&self, others: u64, before_offset: u64) -> String {
+        let counted = |count, one: &str, more: &str| match count {
+            0 => None,
+            1 => Some(format!("1 {one}")),
+            _ => Some(format!("{count} {more}")),
+        };
+        let told = [
+            counted(others, "other event", "other events"),
+            counted(self.count, "line that is no event", "lines that are no events"),
+            counted(before_offset, "event before --offset", "events before --offset"),
+        ];
+        let told: Vec<String> = told.into_iter().flatten().collect();
+        if told.is_empty() { String::new() } else { format!(": {}", told.join(", ")) }
+    }
+
     /// Files that cannot be read to their end.
     pub(crate) fn damaged(&self) -> &[Arc<str>] {
         &self.damaged

@@ -5,19 +5,19 @@
 
 mod fields;
 
-use crate::options::{TermfreqOptions, parsed};
+use crate::options::{TermfreqOptions, parsed, past};
 use crate::progress::Progress;
 use crate::skipped::Skipped;
 use crate::stop;
 use anyhow::{Context, Result, bail};
 pub(crate) use fields::Fields;
 use rankwright_assembly::{Fetched, fetch, is_remote, now, runtime};
-use rankwright_config::Offset;
 use rankwright_event::Event;
 use rankwright_prepare::{Target, output};
 use rankwright_source::{Batch, Compression, Files};
 use rankwright_text::{DictionaryBuilder, Language};
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -100,13 +100,9 @@ impl Counting {
     }
 
     /// What is wrong where there is nothing to write.
-    fn check(&self) -> Result<()> {
+    fn check(&self, data: &Path) -> Result<()> {
         if self.items == 0 {
-            let Self { events, too_old, .. } = self;
-            let bad = self.skipped.count();
-            bail!(
-                "no item events: there are {events} other events, {bad} lines that are none, {too_old} before --offset"
-            );
+            bail!("{} holds no item events{}", data.display(), self.skipped.instead(self.events, self.too_old));
         }
         self.fields.check()?;
         if self.builder.documents() == 0 {
@@ -116,7 +112,7 @@ impl Counting {
     }
 
     fn write(self, target: &Target, options: &TermfreqOptions) -> Result<String> {
-        self.check()?;
+        self.check(&options.data)?;
         let builder = &self.builder;
         if builder.dropped() > 0 {
             let (terms, missed) = (builder.dropped(), builder.missed());
@@ -144,7 +140,7 @@ impl Counting {
 /// The files to read; those of a bucket are here as long as the second.
 fn files(options: &TermfreqOptions, runtime: &Runtime) -> Result<(Files, Option<Fetched>)> {
     let format = parsed(options.format.as_deref(), "--format")?.unwrap_or_default();
-    let offset = parsed(options.offset.as_deref(), "--offset")?.unwrap_or(Offset::Earliest);
+    let offset = past(options.offset.as_deref())?;
     let order = parsed(options.sort_files_by.as_deref(), "--sort-files-by")?.unwrap_or_default();
     let path = options.data.as_path();
     let fetched = if is_remote(path) { Some(runtime.block_on(fetch(&path.to_string_lossy()))?) } else { None };

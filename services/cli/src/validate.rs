@@ -155,7 +155,8 @@ fn took(events: u64, elapsed: Duration) {
 fn valid(config: &Config) -> String {
     let names: Vec<&str> = config.models.keys().map(String::as_str).collect();
     let (features, models) = (config.features.len(), names.len());
-    format!("the configuration is valid: {features} features, {models} models ({})", names.join(", "))
+    let named = if names.is_empty() { String::new() } else { format!(" ({})", names.join(", ")) };
+    format!("the configuration is valid: {features} features, {models} models{named}")
 }
 
 fn text(report: &Report, config: &Config) -> Result<String> {
@@ -184,6 +185,11 @@ fn size(report: &Report, config: &Config) -> Result<Option<Size>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_configuration_without_models_has_no_names_to_list() {
+        assert_eq!(valid(&Config::default()), "the configuration is valid: 0 features, 0 models");
+    }
 
     #[test]
     fn a_check_before_something_else_ends_when_the_program_is_told_to_stop() {

@@ -1,12 +1,12 @@
 //! Volumes: the configuration, the authority that Redis' certificate comes from, room for temporary files, and those of the
 //! resource.
 
-use crate::labels::{self, Component};
+use crate::labels::Component;
 use crate::resolve::TLS_KEYS;
 use crate::validate::Plan;
 use k8s_openapi::api::core::v1::{
-    ConfigMapVolumeSource, EmptyDirVolumeSource, KeyToPath, PersistentVolumeClaimVolumeSource, SecretVolumeSource,
-    Volume, VolumeMount,
+    ConfigMapVolumeSource, EmptyDirVolumeSource, KeyToPath, PersistentVolumeClaimVolumeSource, PodSpec,
+    SecretVolumeSource, Volume, VolumeMount,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use rankwright_crds::ranking_service::{ExtraVolume, PodOptions};
@@ -29,11 +29,20 @@ pub(super) fn configuration_path() -> String {
     format!("{CONFIGURATION_FOLDER}/{CONFIGURATION}")
 }
 
+/// The volume of a pod with its configuration.
+pub const CONFIGURATION_VOLUME: &str = OWN[0];
+
+/// Name of the ConfigMap that a pod has its configuration from.
+pub fn config_map_of(pod: &PodSpec) -> Option<&str> {
+    let volume = pod.volumes.iter().flatten().find(|volume| volume.name == CONFIGURATION_VOLUME)?;
+    Some(&volume.config_map.as_ref()?.name)
+}
+
 pub(super) fn volumes(plan: &Plan, component: Component, options: &PodOptions, scratch: Option<&str>) -> Vec<Volume> {
     let [configuration, _, temporary, _] = OWN;
     let map = match component {
-        Component::Rank => plan.rank_configuration(),
-        _ => labels::config_map(&plan.name),
+        Component::Ingest => plan.ingest_config_map.clone(),
+        _ => plan.config_map(),
     };
     let mut volumes = vec![
         Volume {

@@ -1,7 +1,6 @@
 #![allow(clippy::unwrap_used)]
 use super::*;
-use crate::program::chain;
-use rankwright_config::Config;
+use rankwright_config::{Config, Model};
 use std::path::PathBuf;
 use tokio::runtime::Runtime;
 
@@ -57,6 +56,25 @@ fn more_items_than_a_version_has_room_for_are_refused() {
     assert!(fits(2_000_000, 384).is_ok());
     let error = fits(3_000_000, 384).unwrap_err().to_string();
     assert!(error.starts_with("3000000 items with embeddings of 384 numbers are too many"), "{error}");
+}
+
+#[test]
+fn a_state_that_fails_over_is_asked_again_and_a_damaged_one_is_not() {
+    let (mut asked, away) = (0, || Error::Failed { action: "read", source: "connection refused".into() });
+    let read = patiently(Duration::ZERO, || {
+        asked += 1;
+        if asked < 3 { Err(away()) } else { Ok("texts") }
+    });
+    assert_eq!((read.ok(), asked), (Some("texts"), 3));
+    let damaged = || Error::Damaged { key: "item".to_owned(), reason: "cut".to_owned() };
+    for (is_away, attempts) in [(true, ATTEMPTS), (false, 1)] {
+        let mut asked = 0;
+        let read = patiently(Duration::ZERO, || {
+            asked += 1;
+            Err::<(), _>(if is_away { away() } else { damaged() })
+        });
+        assert_eq!((read.is_err(), asked), (true, attempts));
+    }
 }
 
 /// The folder of real models. Without it a test is skipped, or fails where `RANKWRIGHT_REQUIRE_ALL` is 1.

@@ -72,5 +72,5 @@ async fn where_only_present_models_are_wanted_none_is_fetched() {
         told.starts_with("inference.words.model: the model s3://no-such-bucket-of-ours/words/ is not in "),
         "{told}"
     );
-    assert!(told.ends_with("; this program cannot fetch models"), "{told}");
+    assert!(told.ends_with("; this program does not fetch it"), "{told}");
 }

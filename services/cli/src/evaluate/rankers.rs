@@ -3,7 +3,8 @@
 use anyhow::{Context, Result, anyhow, bail};
 use rankwright_config::model::LambdaMart;
 use rankwright_config::{Config, Model};
-use rankwright_model::{Model as Scoring, Shuffle, VersionId, VersionStore};
+use rankwright_model::{VersionId, VersionStore};
+use rankwright_serve::untrained;
 use rankwright_train::evaluate::Ranker;
 
 /// The models that are compared.
@@ -62,19 +63,14 @@ pub(crate) fn chosen(config: &Config, versions: &dyn VersionStore, named: &[Stri
 
 fn all<'a>(config: &'a Config, versions: &dyn VersionStore, left_out: &mut Vec<String>) -> Result<Vec<Asked<'a>>> {
     let mut all = Vec::new();
-    for (name, model) in &config.models {
-        let is_ready = match model {
-            Model::LambdaMart(_) => versions.current(name)?.is_some(),
-            Model::Shuffle { .. } => true,
-            _ => false,
-        };
-        match (is_ready, model) {
-            (true, _) => all.push(Asked { name, model, version: None }),
-            (false, Model::LambdaMart(_)) => left_out.push(format!("model {name} is not trained yet, and is left out")),
-            _ => {}
+    // noop keeps the order that was shown, which the report has
+    for (name, model) in config.models.iter().filter(|(_, model)| !model.recommends() && **model != Model::Noop) {
+        match model.learns_order() && versions.current(name)?.is_none() {
+            true => left_out.push(format!("model {name} is not trained yet, and is left out")),
+            false => all.push(Asked { name, model, version: None }),
         }
     }
-    if !all.iter().any(|asked| matches!(asked.model, Model::LambdaMart(_))) {
+    if !all.iter().any(|asked| asked.model.learns_order()) {
         bail!("no model that ranks is trained yet: run 'rankwright train' first");
     }
     Ok(all)
@@ -96,7 +92,7 @@ fn asked<'a>(config: &'a Config, text: &str) -> Result<Asked<'a>> {
         );
     };
     let version = version.map(|version| version.parse().with_context(|| format!("model {text}"))).transpose()?;
-    if let (Some(_), Model::Shuffle { .. } | Model::Noop) = (&version, model) {
+    if version.is_some() && model.learning().is_none() {
         bail!("model '{name}' is of type {}, which has no versions: name it without @", model.type_name());
     }
     Ok(Asked { name, model, version })
@@ -104,28 +100,17 @@ fn asked<'a>(config: &'a Config, text: &str) -> Result<Asked<'a>> {
 
 fn ranker(asked: &Asked<'_>, versions: &dyn VersionStore) -> Result<Ranker> {
     let Asked { name, model, version } = asked;
-    match model {
-        Model::LambdaMart(definition) => {
-            let pinned = || definition.learning.version.as_deref().and_then(|id| id.parse().ok());
-            let version = version.clone().or_else(pinned);
-            let loaded = versions.load(name, version.as_ref())?;
-            let loaded =
-                loaded.ok_or_else(|| anyhow!("model '{name}' is not trained yet: run 'rankwright train' first"))?;
-            Ok(Ranker::of_version(name, &loaded)?)
-        }
-        // the seed that serving has
-        Model::Shuffle { max_position_change } => {
-            let shuffle = Shuffle { max_position_change: *max_position_change, seed: 0 };
-            Ok(Ranker::baseline(name, Scoring::Shuffle(shuffle)))
-        }
-        Model::Noop => Ok(Ranker::baseline(name, Scoring::Noop)),
-        Model::Als(_) | Model::Trending(_) | Model::Semantic(_) => {
-            bail!(
-                "model '{name}' is of type {}, which recommends: 'evaluate' compares models that rank",
-                model.type_name()
-            )
-        }
+    if model.recommends() {
+        bail!(
+            "model '{name}' is of type {}, which recommends: 'evaluate' compares models that rank",
+            model.type_name()
+        );
     }
+    let Some(learning) = model.learning() else { return Ok(Ranker::baseline(name, untrained(model))) };
+    let pinned = || learning.version.as_deref().and_then(|id| id.parse().ok());
+    let loaded = versions.load(name, version.clone().or_else(pinned).as_ref())?;
+    let loaded = loaded.ok_or_else(|| anyhow!("model '{name}' is not trained yet: run 'rankwright train' first"))?;
+    Ok(Ranker::of_version(name, &loaded)?)
 }
 
 /// The first model that is asked for and learns; else the first of the configuration.

@@ -107,7 +107,7 @@ fn examination(weighted: &Weighted, lists: usize) -> String {
 
 fn points(curve: &Curve) -> String {
     let mut text =
-        format!("{:>8}  {:NAME$}  {:>10}  {:>9}\n", "position", "looked at, of 1 at the first", "shown", "clicks");
+        format!("{:>8}  {:NAME$}  {:>10}  {:>9}\n", "position", "looked at (1 at the first)", "shown", "clicks");
     let last = curve.points.len();
     for point in curve.points.iter().filter(|point| is_told(point.position, last)) {
         let bar = "#".repeat((point.examination.min(1.0) * BAR as f64).round() as usize);

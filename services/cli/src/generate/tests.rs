@@ -163,11 +163,41 @@ fn the_configuration_is_right_and_uses_what_events_offer() {
     assert!(config.features.len() > 30);
 }
 
+fn smallest(out: PathBuf) -> Options {
+    Options { out, items: 1, users: 1, rankings: 1, days: 1, length: 24, seed: 0, plain: true }
+}
+
+#[test]
+fn a_configuration_of_another_origin_stays_and_nothing_is_written() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let options = smallest(folder.path().to_owned());
+    let config = folder.path().join("config.yml");
+    fs::write(&config, "models: {}\n").expect("can be written");
+    let run = || run(&options, &AtomicBool::new(false));
+    let refused = run().expect_err("is refused").to_string();
+    assert!(refused.ends_with("config.yml: name another folder"), "{refused}");
+    assert_eq!(fs::read_to_string(&config).expect("is there"), "models: {}\n");
+    assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1);
+
+    fs::remove_file(&config).expect("was there");
+    run().expect("nothing is in the way");
+    let text = fs::read_to_string(&config).expect("was written");
+    fs::write(&config, text.replace("type: memory", "type: file")).expect("can be written");
+    run().expect("replaces its own");
+    assert_eq!(fs::read_to_string(&config).expect("was written"), text);
+}
+
+#[test]
+fn a_file_in_place_of_the_folder_is_told() {
+    let file = tempfile::NamedTempFile::new().expect("a temporary file");
+    let refused = run(&smallest(file.path().to_owned()), &AtomicBool::new(false)).expect_err("is refused");
+    assert!(refused.to_string().ends_with("is a file: name a folder"), "{refused:#}");
+}
+
 #[test]
 fn files_are_written_and_the_smallest_shop_works() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let out = folder.path().join("new");
-    let options = Options { out, items: 1, users: 1, rankings: 1, days: 1, length: 24, seed: 0, plain: true };
+    let options = smallest(folder.path().join("new"));
     let summary = run(&options, &AtomicBool::new(false)).expect("the folder can be written");
     let events = fs::read_to_string(&summary.events_file).expect("events are there");
     assert_eq!(events.lines().count() as u64, summary.events());

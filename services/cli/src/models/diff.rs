@@ -1,7 +1,7 @@
 //! How two versions of a model differ.
 
 use super::load;
-use super::show::{by_gain, json as shown, learned_from, library};
+use super::show::{by_gain, json as shown, learned_from};
 use crate::told::line;
 use anyhow::{Result, anyhow, bail};
 use rankwright_model::{Metadata, Version, VersionStore};
@@ -70,7 +70,7 @@ fn titled(title: &str, rows: &str) -> String {
 }
 
 fn kind(metadata: &Metadata) -> String {
-    library(metadata.kind).unwrap_or(metadata.kind.type_name()).to_owned()
+    metadata.kind.library().unwrap_or(metadata.kind.type_name()).to_owned()
 }
 
 fn trees(metadata: &Metadata) -> String {

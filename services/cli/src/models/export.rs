@@ -1,6 +1,5 @@
 //! A version as its library's own file.
 
-use super::show::library;
 use crate::told;
 use anyhow::{Context, Result, bail};
 use rankwright_model::{Kind, Version};
@@ -13,7 +12,7 @@ use std::path::Path;
 /// Where no library has such a file, or would read it as another format; and where it is `stopped`.
 pub(super) fn run(version: &Version, out: &Path, stopped: &dyn Fn() -> bool) -> Result<String> {
     let metadata = version.metadata();
-    let Some(library) = library(metadata.kind) else {
+    let Some(library) = metadata.kind.library() else {
         bail!(
             "model '{}' is of type {}, which has no file of another program",
             metadata.model,

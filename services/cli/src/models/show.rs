@@ -1,7 +1,7 @@
 //! What is known about a version.
 
 use crate::told::line;
-use rankwright_model::{FeatureWeight, Kind, LearningCurve, Metadata, TrainedOn, TrainingRecord, Version};
+use rankwright_model::{FeatureWeight, LearningCurve, Metadata, TrainedOn, TrainingRecord, Version};
 use rankwright_prepare::count;
 use serde_json::{Value, json};
 
@@ -59,7 +59,7 @@ pub(super) fn json(version: &Version, is_current: bool) -> Value {
         "current": is_current,
         "createdAt": metadata.created_at.to_string(),
         "type": metadata.kind.type_name(),
-        "backend": library(metadata.kind),
+        "backend": metadata.kind.library(),
         "trees": metadata.iterations,
         "sizeBytes": version.body().len(),
         "trainedOn": trained_on,
@@ -78,21 +78,12 @@ fn row(label: &str, value: &str) -> String {
 }
 
 fn is_ranker(metadata: &Metadata) -> bool {
-    library(metadata.kind).is_some()
-}
-
-/// The library whose file a version holds.
-pub(super) fn library(kind: Kind) -> Option<&'static str> {
-    match kind {
-        Kind::XgBoost => Some("xgboost"),
-        Kind::LightGbm => Some("lightgbm"),
-        _ => None,
-    }
+    metadata.kind.library().is_some()
 }
 
 fn kind(metadata: &Metadata, bytes: usize) -> String {
     let bytes = count(bytes as u64);
-    match library(metadata.kind) {
+    match metadata.kind.library() {
         Some(library) => {
             format!("{library}, {} trees, {} columns, {bytes} bytes", metadata.iterations, metadata.columns.len())
         }
@@ -156,7 +147,7 @@ mod tests {
     use super::super::testing::metadata;
     use super::*;
     use rankwright_event::Timestamp;
-    use rankwright_model::{Column, Verdict};
+    use rankwright_model::{Column, Kind, Verdict};
     use std::collections::BTreeMap;
 
     fn version() -> Version {

@@ -150,7 +150,14 @@ fn an_offset_leaves_older_events_out() {
     assert_eq!(place.dictionary()["termfreq"], json!({"new": 1}));
     fs::remove_file(place.out()).expect("was written");
     let told = place.refused(&TermfreqOptions { offset: Some("ts=10".to_owned()), ..place.options("title", "en") });
-    assert!(told.contains("no item events") && told.contains("2 before --offset"), "{told}");
+    assert!(told.ends_with("data holds no item events: 2 events before --offset"), "{told}");
+}
+
+#[test]
+fn an_offset_after_all_events_is_refused() {
+    let place = Place::with(&shop());
+    let told = place.refused(&TermfreqOptions { offset: Some("latest".to_owned()), ..place.options("title", "en") });
+    assert!(told.starts_with("--offset: nothing is left to read after the latest event"), "{told}");
 }
 
 #[test]
@@ -187,10 +194,11 @@ fn a_field_that_no_item_has_is_told_with_those_that_there_are() {
 fn data_without_items_are_told() {
     let place = Place::with(&[click(), "{".to_owned()]);
     let told = place.refused(&place.options("title", "en"));
-    assert_eq!(told, "no item events: there are 1 other events, 1 lines that are none, 0 before --offset");
+    let data = place.data().display().to_string();
+    assert_eq!(told, format!("{data} holds no item events: 1 other event, 1 line that is no event"));
     let place = Place::with(&[]);
     let told = place.refused(&place.options("title", "en"));
-    assert!(told.starts_with("no item events: there are 0 other events"), "{told}");
+    assert!(told.ends_with("data holds no item events"), "{told}");
     let place = Place::with(&[item(&[("title", json!("the"))])]);
     let told = place.refused(&place.options("title", "en"));
     assert!(told.starts_with("the fields hold no words but stop words"), "{told}");

@@ -30,6 +30,16 @@ impl Model {
         matches!(self, Self::Als(_) | Self::Trending(_) | Self::Semantic(_))
     }
 
+    /// Whether its versions hold a vector of each item.
+    pub fn holds_vectors(&self) -> bool {
+        matches!(self, Self::Als(_) | Self::Semantic(_))
+    }
+
+    /// Whether it learns to order items.
+    pub fn learns_order(&self) -> bool {
+        self.learning().is_some() && !self.recommends()
+    }
+
     /// How it is trained and its versions are kept; none where it needs no training.
     pub fn learning(&self) -> Option<&Learning> {
         match self {
@@ -73,6 +83,30 @@ impl Model {
     pub fn split(&self) -> Option<&Split> {
         match self {
             Self::LambdaMart(model) => Some(&model.split),
+            _ => None,
+        }
+    }
+
+    /// Names of the features that it learns from, in column order.
+    pub fn features(&self) -> &[String] {
+        match self {
+            Self::LambdaMart(model) => &model.features,
+            _ => &[],
+        }
+    }
+
+    /// What is replayed before a version serves, if anything.
+    pub fn warmup(&self) -> Option<Warmup> {
+        match self {
+            Self::LambdaMart(model) => model.warmup,
+            _ => None,
+        }
+    }
+
+    /// Where its embeddings of items come from, if it has some.
+    pub fn encoder(&self) -> Option<&Encoder> {
+        match self {
+            Self::Semantic(model) => Some(&model.encoder),
             _ => None,
         }
     }

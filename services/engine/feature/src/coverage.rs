@@ -20,6 +20,8 @@ pub struct Coverage {
     item: Fields,
     user: Fields,
     ranking: Fields,
+    /// Fields of items of rankings.
+    shown: Fields,
     /// Fields of interactions, by their type.
     interactions: HashMap<CompactString, Fields, foldhash::fast::RandomState>,
     names: Names,
@@ -86,6 +88,7 @@ impl Coverage {
             item: Fields::default(),
             user: Fields::default(),
             ranking: Fields::default(),
+            shown: Fields::default(),
             interactions: HashMap::default(),
             names: Names::of(config),
         }
@@ -98,7 +101,7 @@ impl Coverage {
             Event::User(update) => self.names.note(&mut self.user, &update.fields),
             Event::Ranking(ranking) => {
                 self.names.note(&mut self.ranking, &ranking.fields);
-                ranking.items.iter().for_each(|item| self.names.note(&mut self.ranking, &item.fields));
+                ranking.items.iter().for_each(|item| self.names.note(&mut self.shown, &item.fields));
             }
             Event::Interaction(interaction) => {
                 let fields = match self.interactions.get_mut(&interaction.kind) {
@@ -186,32 +189,25 @@ impl Coverage {
         let embedded =
             |field: &str| config.models.values().any(|model| model.stored_fields().0.iter().any(|name| name == field));
         let selected: Vec<&str> = config.models.values().flat_map(selected).map(|(_, field)| field).collect();
-        let reads = |source: &Source, entity: &Entity, field: &str| {
-            let same = match (&source.entity, entity) {
-                // a ranking may carry fields of items
-                (Entity::Item, Entity::Ranking) | (Entity::Interaction(None), Entity::Interaction(_)) => true,
-                (Entity::Any, entity) => *entity != Entity::Item,
-                (source, entity) => source == entity,
-            };
-            same && source.field == field
-        };
         let interactions = self.interactions.iter();
         let interactions = interactions.map(|(kind, fields)| (Entity::Interaction(Some(kind.to_string())), fields));
-        let carried = [(Entity::Item, &self.item), (Entity::User, &self.user), (Entity::Ranking, &self.ranking)];
+        let ranking = [(Entity::Ranking, &self.ranking), (Entity::Ranking, &self.shown)];
+        let carried = [(Entity::Item, &self.item), (Entity::User, &self.user)].into_iter().chain(ranking);
         let mut unused = Vec::new();
-        for (entity, fields) in carried.into_iter().chain(interactions) {
+        for (entity, fields) in carried.chain(interactions) {
+            let is_of = |carrier: &Fields| std::ptr::eq(carrier, fields);
+            let reads = |source: &Source| self.carriers(source).into_iter().any(is_of);
             for field in fields.keys() {
-                let is_selected = match entity {
-                    Entity::Ranking => selected.contains(&field.as_str()),
-                    Entity::Item => embedded(field),
-                    _ => false,
-                };
-                if !is_selected && !sources.iter().any(|source| reads(source, &entity, field)) {
+                let is_selected = is_of(&self.ranking) && selected.contains(&field.as_str());
+                let is_embedded = is_of(&self.item) && embedded(field);
+                let is_read = || sources.iter().any(|source| source.field == field.as_str() && reads(source));
+                if !is_selected && !is_embedded && !is_read() {
                     unused.push(Source { entity: entity.clone(), field: field.to_string() }.to_string());
                 }
             }
         }
         unused.sort();
+        unused.dedup(); // a ranking and its items may carry the same
         unused
     }
 
@@ -256,12 +252,14 @@ impl Coverage {
     fn carriers(&self, source: &Source) -> Vec<&Fields> {
         match &source.entity {
             // a field sent with an item of a ranking takes the place of the stored one
-            Entity::Item => vec![&self.item, &self.ranking],
+            Entity::Item => vec![&self.item, &self.shown],
             Entity::User => vec![&self.user],
-            Entity::Ranking => vec![&self.ranking],
+            Entity::Ranking => vec![&self.ranking, &self.shown],
             Entity::Interaction(None) => self.interactions.values().collect(),
             Entity::Interaction(Some(of)) => self.interactions.get(of.as_str()).into_iter().collect(),
-            Entity::Any => [&self.user, &self.ranking].into_iter().chain(self.interactions.values()).collect(),
+            Entity::Any => {
+                [&self.user, &self.ranking, &self.shown].into_iter().chain(self.interactions.values()).collect()
+            }
         }
     }
 }
@@ -407,6 +405,25 @@ mod tests {
         let shown = r#"{"event":"ranking","id":"r","timestamp":"1","user":"u","session":"s","items":[{"id":"a"},{"id":"b","fields":[{"name":"relevancy","value":1}]}]}"#;
         assert!(gaps("{name: rel, type: relevancy}", &[shown]).is_empty());
         assert!(gaps("{name: rel, type: number, field: ranking.relevancy}", &[shown]).is_empty());
+    }
+
+    #[test]
+    fn a_field_of_rankings_is_none_of_their_items() {
+        let shown = r#"{"event":"ranking","id":"r","timestamp":"1","user":"u","session":"s","fields":[{"name":"query","value":["x","y"]}],"items":[{"id":"a"}]}"#;
+        let words = |field: &str| gaps(&format!("{{name: q, type: word_count, field: {field}}}"), &[shown]);
+        assert_eq!(words("item.query"), ["features[0] 'q' refers to item.query, which no event carried"]);
+        assert!(words("ranking.query").is_empty());
+        let first = "{name: q, type: string, source: item.query, values: [x], encode: index}";
+        let film = FILM.replace("genres", "query");
+        assert!(gaps(first, &[&film, shown]).is_empty(), "a list of a ranking is not what it reads");
+    }
+
+    #[test]
+    fn a_field_of_items_of_rankings_selects_nothing() {
+        let model = "models: {m: {type: lambdamart, features: [p], split: 'field=arm:a:b'}}\n\
+                     features: [{name: p, type: position, position: 1}]";
+        let shown = r#"{"event":"ranking","id":"r","timestamp":"1","user":"u","session":"s","items":[{"id":"a","fields":[{"name":"arm","value":"a"}]}]}"#;
+        assert_eq!(gaps_of(model, &[shown]), ["models.m.split refers to ranking.arm, which no event carried"]);
     }
 
     #[test]

@@ -16,6 +16,7 @@ mod extractor;
 mod item_texts;
 mod lexicon;
 pub mod plan;
+mod readable;
 pub mod seen;
 pub mod slot;
 #[cfg(test)]
@@ -28,3 +29,4 @@ pub use effect::{ClosedInteraction, Effects, IMPRESSION};
 pub use encode::{Encode, Encoded, Encoders, NoEncoders, Texts, Zeros};
 pub use item_texts::ItemTexts;
 pub use plan::{Error, Plan, StoredAs, readers};
+pub use readable::can_read;

@@ -50,6 +50,15 @@ impl Kind {
             Self::Semantic => "semantic",
         }
     }
+
+    /// The library whose file a version holds, if it is one's.
+    pub fn library(&self) -> Option<&'static str> {
+        match self {
+            Self::XgBoost => Some("xgboost"),
+            Self::LightGbm => Some("lightgbm"),
+            _ => None,
+        }
+    }
 }
 
 /// What is known about a version.

@@ -146,7 +146,7 @@ impl<'a> Checker<'a> {
             self.field_reference(),
             self.rankings.join_key(),
             self.metadata(),
-            self.rankings.positions(self.config.models.values().any(|model| matches!(model, Model::LambdaMart(_)))),
+            self.rankings.positions(self.config.models.values().any(Model::learns_order)),
             self.types.check(),
         ];
         let mut facts = vec![self.hours.fact()];

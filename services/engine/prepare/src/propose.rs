@@ -34,7 +34,7 @@ pub enum Ruleset {
 pub struct Options {
     /// Which features.
     pub ruleset: Ruleset,
-    /// A value of a text field is a category where at least this part of its events has it: over 0, up to 1.
+    /// A value of a text field is a category where at least this part of its events has it, and at least two of them: over 0, up to 1.
     pub threshold: f64,
     /// What the files of events are called.
     pub data: String,

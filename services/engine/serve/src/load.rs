@@ -10,7 +10,7 @@
 mod published;
 mod trial;
 
-pub use published::Published;
+pub use published::{Published, untrained};
 pub use trial::Trial;
 
 use crate::app::{App, Phase};

@@ -240,6 +240,16 @@ impl Slot {
         }
     }
 
+    /// Why no version answers, where one should: it could not be loaded, or did not work.
+    pub fn failure(&self) -> Option<String> {
+        match self.current() {
+            Current::Loaded(_) => None,
+            Current::Missing(_) => {
+                self.said.read().clone().or_else(|| self.registry().refused.map(|refused| refused.reason))
+            }
+        }
+    }
+
     /// Takes note of a version that does not work; whether that is news.
     pub(crate) fn refuse(&self, refused: Refused) -> bool {
         let mut registry = self.registry.write();
@@ -289,6 +299,24 @@ impl Slot {
         let news = *said != failure;
         *said = failure;
         news
+    }
+}
+
+impl Served {
+    /// What orders items, if this does.
+    pub(crate) fn ranker(&self) -> Option<&dyn Ranker> {
+        match self {
+            Self::Ranker(ranker) => Some(&**ranker),
+            Self::Recommender(_) => None,
+        }
+    }
+
+    /// What names items, if this does.
+    pub(crate) fn recommender(&self) -> Option<&Recommender> {
+        match self {
+            Self::Recommender(recommender) => Some(recommender),
+            Self::Ranker(_) => None,
+        }
     }
 }
 

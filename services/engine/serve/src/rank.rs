@@ -14,7 +14,7 @@ use crate::app::App;
 use crate::breaker::Unavailable;
 use crate::limits::Excess;
 use crate::metrics::{FallbackReason, ModelMetrics};
-use crate::models::{Current, Served, Slot, Unknown};
+use crate::models::{Current, Slot, Unknown};
 use crate::ranker::Ranker;
 use answer::{Answer, Explained};
 use rankwright_event::json::{DecodeError, decode_ranking_request};
@@ -123,9 +123,9 @@ pub(crate) async fn rank(app: &App, slot: &Slot, body: &[u8], asked: &Asked) -> 
     asked.span.note("rankwright.items", ranking.items.len());
     app.limits().check_ranking(&ranking)?;
     let answered = match slot.current() {
-        Current::Loaded(loaded) => match &loaded.model {
-            Served::Ranker(ranker) => with_model(app, slot, &**ranker, &ranking, asked).await?,
-            Served::Recommender(_) => unordered(&ranking, "this model recommends", None, asked.began),
+        Current::Loaded(loaded) => match loaded.model.ranker() {
+            Some(ranker) => with_model(app, slot, ranker, &ranking, asked).await?,
+            None => unordered(&ranking, "this model recommends", None, asked.began),
         },
         Current::Missing(reason) => {
             fell_back(slot, FallbackReason::Untrained, asked);

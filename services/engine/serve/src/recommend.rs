@@ -8,12 +8,12 @@
 use crate::app::App;
 use crate::limits::Excess;
 use crate::metrics::FallbackReason;
-use crate::models::{Current, Loaded, Served, Slot};
+use crate::models::{Current, Loaded, Slot};
 use crate::object::Object;
 use crate::whole::whole;
 use rankwright_event::{Tenant, UserId};
 use rankwright_feature::seen;
-use rankwright_model::Recommendation;
+use rankwright_model::{Recommendation, Recommender};
 use rankwright_state::{Entity, Key, Scope};
 use rankwright_trace::Span;
 use schemars::JsonSchema;
@@ -194,7 +194,7 @@ fn popular<'a>(app: &'a App, slot: &Slot) -> Option<(&'a str, Arc<Loaded>)> {
 
 /// Whether a version answers only to items; one that ranks does not answer at all.
 fn needs_items(loaded: &Loaded) -> bool {
-    !matches!(&loaded.model, Served::Recommender(model) if !model.needs_items())
+    loaded.model.recommender().is_none_or(Recommender::needs_items)
 }
 
 impl<'r> Wanted<'r> {
@@ -217,7 +217,7 @@ impl<'r> Wanted<'r> {
 
     /// What a version recommends, or why it can recommend nothing.
     fn ask<'a>(&self, loaded: &'a Loaded) -> Result<Vec<Recommendation<'a>>, String> {
-        let Served::Recommender(model) = &loaded.model else { return Err("this model ranks".to_owned()) };
+        let Some(model) = loaded.model.recommender() else { return Err("this model ranks".to_owned()) };
         model.recommend(&self.items, &self.exclude, self.count).map_err(|reason| reason.to_string())
     }
 }

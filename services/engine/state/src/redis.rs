@@ -412,7 +412,7 @@ impl Store for RedisStore {
         self.current().id.clone()
     }
 
-    /// An import makes a second generation; nothing else can tell that what was lost is there again.
+    /// An import makes a second generation: then what took the place of the lost one is not empty any more.
     fn emptied(&self) -> bool {
         let shared = self.current();
         shared.lost.is_some() && shared.names.generation() == 1

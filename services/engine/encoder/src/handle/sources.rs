@@ -36,8 +36,8 @@ pub struct Object {
     pub size: u64,
 }
 
-/// What is said of a model that is not here, where nothing is fetched.
-const UNABLE: &str = "this program cannot fetch models";
+/// What is said of what is not here, where nothing is fetched.
+const UNABLE: &str = "this program does not fetch it";
 
 /// How folders are called in which models arrive.
 const NEW: &str = ".new-";
@@ -63,8 +63,8 @@ impl<'a> Sources<'a> {
         Self { models, cache, hub: (!offline).then(|| "https://huggingface.co".to_owned()), fetch }
     }
 
-    /// Finds the files of a model and fetches those that are not here yet. Fetched files are kept and never fetched again:
-    /// put another model under another name, prefix or revision. Several processes may share the cache folder.
+    /// Finds the files of a model and fetches those that are not here yet. Fetched files are kept, and fetched again only if they were
+    /// damaged: put another model under another name, prefix or revision. Several processes may share the cache folder.
     ///
     /// # Errors
     /// When the model is missing, lacks a file, or cannot be fetched.
@@ -101,26 +101,22 @@ impl<'a> Sources<'a> {
         }
     }
 
-    /// Finds a file of another kind, `s3://<bucket>/<key>`, and fetches it if it is not here yet. It is kept as files of models
-    /// are, unless `check` says that it is of no use.
+    /// Finds a file of another kind, `s3://<bucket>/<key>`, and fetches it if it is not here yet, or `check` says that what is here is
+    /// of no use. It is kept as files of models are, if `check` takes it.
     ///
     /// # Errors
     /// When it is missing, or of no use, or cannot be fetched.
-    pub fn file(
-        &self,
-        address: &str,
-        check: impl FnOnce(&Path) -> Result<(), FetchError>,
-    ) -> Result<PathBuf, FilesError> {
+    pub fn file(&self, address: &str, check: impl Fn(&Path) -> Result<(), FetchError>) -> Result<PathBuf, FilesError> {
         let missing = || FilesError::NoFile { address: address.to_owned() };
         let parts = address.strip_prefix("s3://").and_then(|place| place.split_once('/'));
         let (bucket, key) = parts.filter(|(bucket, _)| !bucket.is_empty()).ok_or_else(missing)?;
         let name = key.rsplit('/').next().filter(|name| !["", ".", ".."].contains(name)).ok_or_else(missing)?;
         let kept = self.cache.join("fetched/s3").join(bucket).join(escaped(key));
-        self.kept(&kept, |into| {
-            let path = into.join(name);
-            let objects = self.list(address)?;
-            self.get_whole(objects.iter().find(|object| object.address == address).ok_or_else(missing)?, &path)?;
-            check(&path).map_err(|source| FilesError::Useless { address: address.to_owned(), source })
+        let useless = |source| FilesError::Useless { address: address.to_owned(), source };
+        let check = |folder: &Path| check(&folder.join(name)).map_err(useless);
+        self.kept(&kept, check, |into| match self.get(address, &into.join(name))? {
+            Some(_) => Ok(()),
+            None => Err(missing()),
         })?;
         Ok(kept.join(name))
     }
@@ -138,25 +134,31 @@ impl<'a> Sources<'a> {
         names: &FileNames,
         fill: impl FnOnce(&Path) -> Result<(), FilesError>,
     ) -> Result<Files, FilesError> {
-        self.kept(kept, |into| {
-            fill(into)?;
-            Files::of(into, names)?.check()
-        })?;
+        self.kept(kept, |folder| Files::of(folder, names)?.check(), fill)?;
         Files::of(kept, names)
     }
 
-    /// Fills a folder, which appears whole or not at all, unless it is there.
-    fn kept(&self, kept: &Path, fill: impl FnOnce(&Path) -> Result<(), FilesError>) -> Result<(), FilesError> {
-        if kept.is_dir() {
-            return Ok(());
-        }
+    /// Fills a folder, which appears whole or not at all, unless it is there. What is there and does not pass the check was damaged here.
+    fn kept(
+        &self,
+        kept: &Path,
+        check: impl Fn(&Path) -> Result<(), FilesError>,
+        fill: impl FnOnce(&Path) -> Result<(), FilesError>,
+    ) -> Result<(), FilesError> {
         let parent = kept.parent().unwrap_or(&self.cache);
         let io = |source| FilesError::Io { path: parent.to_owned(), source };
+        if kept.is_dir() {
+            if check(kept).is_ok() {
+                return Ok(());
+            }
+            let _ = fs::remove_dir_all(kept); // another process may have begun to
+        }
         fs::create_dir_all(parent).map_err(io)?;
         let scratch = Scratch::within(parent, NEW).map_err(io)?;
         let new = scratch.path().join("model");
         fs::create_dir(&new).map_err(io)?;
         fill(&new)?;
+        check(&new)?;
         match fs::rename(&new, kept) {
             Ok(()) => {}
             Err(_) if kept.is_dir() => {} // another process was faster

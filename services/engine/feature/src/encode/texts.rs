@@ -192,6 +192,7 @@ fn compute(
     let all = |texts: &[_]| catch_unwind(AssertUnwindSafe(|| ask(texts))).unwrap_or_else(panicked);
     match all(texts) {
         Ok(vectors) => vectors.into_iter().map(Ok).collect(),
+        Err(failed) if texts.len() == 1 => vec![Err(failed)],
         Err(failed) => {
             let alone = |text| all(text).and_then(|mut vectors| vectors.pop().ok_or_else(|| failed.clone()));
             texts.chunks(1).map(alone).collect()
@@ -239,7 +240,10 @@ mod tests {
     }
 
     /// A model that panics at one text, and knows another one already.
-    struct Frail;
+    #[derive(Default)]
+    struct Frail {
+        calls: AtomicUsize,
+    }
 
     impl Encode for Frail {
         fn task(&self) -> Task {
@@ -259,6 +263,7 @@ mod tests {
         }
 
         fn embed(&self, texts: &[&str], _: Option<Instant>) -> Result<Vec<Vector>, EncodeError> {
+            self.calls.fetch_add(1, Ordering::Relaxed);
             assert!(!texts.contains(&"bad") && !texts.contains(&"known"), "{texts:?}");
             Ok(texts.iter().map(|_| Vector::from([1.0])).collect())
         }
@@ -273,7 +278,7 @@ mod tests {
 
     impl Encoders for Frailty {
         fn open(&self, _: &TextModel) -> Result<Arc<dyn Encode>, String> {
-            Ok(Arc::new(Frail))
+            Ok(Arc::new(Frail::default()))
         }
     }
 
@@ -300,6 +305,14 @@ mod tests {
                 (of.len(), Some("failed to compute texts: the model panicked"))
             );
         }
+    }
+
+    #[test]
+    fn a_text_that_is_alone_in_its_call_is_tried_once() {
+        let frail = Frail::default();
+        let computed = compute(&frail, &[(1, "bad", None)], None);
+        assert!(matches!(computed[..], [Err(EncodeError::Failed { .. })]), "{computed:?}");
+        assert_eq!(frail.calls.load(Ordering::Relaxed), 1);
     }
 
     #[test]

@@ -1,14 +1,13 @@
 //! Versions on disk: `<dir>/<model>/<version>.model`, and `<dir>/<model>/current`, which names one of them. `refused` beside
 //! them says why a gate refused a version.
 //!
-//! What is published, selected or removed goes by what is current, so each of these holds a lock on the model's folder.
-//! All are written beside their place, synced and renamed, so that a crash leaves the old file or the new one.
+//! What is published, selected or removed goes by what is current, so each of these holds a lock on the model's folder, and so
+//! does all that writes there. Each file is written as `unfinished` beside its place, synced and renamed: a crash leaves the old
+//! file or the new one, and an `unfinished` that the next write replaces.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::process;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{Place, StoreError, VersionStore, decode, may_follow, noted, surplus};
 use crate::version::{Refusal, Version, VersionId};
@@ -16,13 +15,12 @@ use crate::version::{Refusal, Version, VersionId};
 const EXTENSION: &str = "model";
 const POINTER: &str = "current";
 const REFUSED: &str = "refused";
+const UNFINISHED: &str = "unfinished";
 
 /// Keeps versions in a directory, which processes may share.
 #[derive(Debug)]
 pub struct Versions {
     dir: PathBuf,
-    /// Makes names of unfinished files unique.
-    written: AtomicU64,
 }
 
 impl Versions {
@@ -33,7 +31,7 @@ impl Versions {
     pub fn open(dir: impl Into<PathBuf>) -> Result<Self, StoreError> {
         let dir = dir.into();
         fs::create_dir_all(&dir).map_err(failed("create", &dir))?;
-        Ok(Self { dir, written: AtomicU64::new(0) })
+        Ok(Self { dir })
     }
 
     fn folder(&self, model: &str) -> PathBuf {
@@ -45,7 +43,7 @@ impl Versions {
     }
 
     fn point(&self, model: &str, id: &VersionId) -> Result<(), StoreError> {
-        self.write(&self.folder(model).join(POINTER), format!("{id}\n").as_bytes())
+        write(&self.folder(model).join(POINTER), format!("{id}\n").as_bytes())
     }
 
     /// Keeps other processes from changing a model as long as it is held; `None` where nothing of it is stored. A lock ends with
@@ -57,15 +55,23 @@ impl Versions {
         Ok(Some(file))
     }
 
-    fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
-        let number = self.written.fetch_add(1, Ordering::Relaxed);
-        let unfinished = path.with_extension(format!("{}-{number}.unfinished", process::id()));
-        let written = write_and_rename(&unfinished, path, bytes);
-        if written.is_err() {
-            let _ = fs::remove_file(&unfinished); // the first error is the one to report
-        }
-        written.map_err(failed("write", path))
+    /// A model's folder, created where there is none, and its lock.
+    fn locked_folder(&self, model: &str) -> Result<(PathBuf, Option<File>), StoreError> {
+        let folder = self.folder(model);
+        fs::create_dir_all(&folder).map_err(failed("create", &folder))?;
+        let lock = self.lock(model)?;
+        Ok((folder, lock))
     }
+}
+
+/// Writes a file of a folder whose lock is held.
+fn write(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    let unfinished = path.with_file_name(UNFINISHED);
+    let written = write_and_rename(&unfinished, path, bytes);
+    if written.is_err() {
+        let _ = fs::remove_file(&unfinished); // the first error is the one to report
+    }
+    written.map_err(failed("write", path))
 }
 
 fn write_and_rename(unfinished: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
@@ -79,23 +85,19 @@ fn write_and_rename(unfinished: &Path, path: &Path, bytes: &[u8]) -> io::Result<
 impl VersionStore for Versions {
     fn publish(&self, version: &Version, place: Place) -> Result<(), StoreError> {
         let model = &version.metadata().model;
-        let folder = self.folder(model);
-        fs::create_dir_all(&folder).map_err(failed("create", &folder))?;
-        let _locked = self.lock(model)?;
+        let _locked = self.locked_folder(model)?;
         if place == Place::Told {
             let is_stored = self.list(model)?.contains(version.id());
             may_follow(version, self.current(model)?.as_ref(), is_stored)?;
         }
-        self.write(&self.file(model, version.id()), &version.encode()?)?;
+        write(&self.file(model, version.id()), &version.encode()?)?;
         self.point(model, version.id())
     }
 
     fn add(&self, version: &Version) -> Result<(), StoreError> {
         let model = &version.metadata().model;
-        let folder = self.folder(model);
-        fs::create_dir_all(&folder).map_err(failed("create", &folder))?;
-        let _locked = self.lock(model)?;
-        self.write(&self.file(model, version.id()), &version.encode()?)
+        let _locked = self.locked_folder(model)?;
+        write(&self.file(model, version.id()), &version.encode()?)
     }
 
     fn list(&self, model: &str) -> Result<Vec<VersionId>, StoreError> {
@@ -147,9 +149,8 @@ impl VersionStore for Versions {
     }
 
     fn refuse(&self, model: &str, refusal: &Refusal) -> Result<(), StoreError> {
-        let folder = self.folder(model);
-        fs::create_dir_all(&folder).map_err(failed("create", &folder))?;
-        self.write(&folder.join(REFUSED), &noted(refusal))
+        let (folder, _locked) = self.locked_folder(model)?;
+        write(&folder.join(REFUSED), &noted(refusal))
     }
 
     fn refusal(&self, model: &str) -> Result<Option<Refusal>, StoreError> {

@@ -4,6 +4,7 @@ use super::*;
 use crate::version::{Kind, Metadata, Verdict};
 use rankwright_event::Timestamp;
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::{fs, thread};
 
 fn version(model: &str, second: i64) -> Version {
@@ -123,11 +124,15 @@ fn the_way_back(store: &dyn VersionStore) {
     );
 }
 
+fn refusal(second: i64) -> Refusal {
+    let verdict = Verdict { reason: "Worse".into(), message: format!("0.5 is worse, «{second}»") };
+    Refusal { at: Timestamp::from_millis(second * 1000), verdict }
+}
+
 fn what_a_gate_refused(store: &dyn VersionStore) {
     assert_eq!(store.refusal("gated").unwrap(), None);
     for second in [1, 2] {
-        let verdict = Verdict { reason: "Worse".into(), message: format!("0.5 is worse, «{second}»") };
-        let refusal = Refusal { at: Timestamp::from_millis(second * 1000), verdict };
+        let refusal = refusal(second);
         store.refuse("gated", &refusal).unwrap();
         assert_eq!(store.refusal("gated").unwrap(), Some(refusal), "the newest one");
     }
@@ -174,8 +179,33 @@ fn another_process_finds_what_was_published() {
     Versions::open(dir.path()).unwrap().publish(&version("m", 1), Place::Any).unwrap();
     let other = Versions::open(dir.path()).unwrap();
     assert_eq!(other.load("m", None).unwrap(), Some(version("m", 1)));
-    let files = fs::read_dir(dir.path().join("m")).unwrap().map(|entry| entry.unwrap().file_name());
-    assert!(!files.into_iter().any(|name| name.to_string_lossy().contains("unfinished")));
+    assert_eq!(files(&dir.path().join("m")), [format!("{}.model", version("m", 1).id()), "current".to_owned()]);
+}
+
+/// Names in a folder, in order.
+fn files(folder: &Path) -> Vec<String> {
+    let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = names.collect();
+    names.sort_unstable();
+    names
+}
+
+#[test]
+fn what_a_killed_write_left_goes_with_the_next_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Versions::open(dir.path()).unwrap();
+    let writes: [&dyn Fn() -> Result<(), StoreError>; 3] =
+        [&|| store.add(&version("m", 1)), &|| store.publish(&version("m", 2), Place::Any), &|| {
+            store.refuse("m", &refusal(1))
+        }];
+    for write in writes {
+        fs::create_dir_all(dir.path().join("m")).unwrap();
+        fs::write(dir.path().join("m/unfinished"), "more than half of a version, but not all of it").unwrap();
+        write().unwrap();
+        assert!(!files(&dir.path().join("m")).contains(&"unfinished".to_owned()));
+    }
+    assert_eq!(store.load("m", None).unwrap(), Some(version("m", 2)));
+    assert_eq!(store.refusal("m").unwrap(), Some(refusal(1)));
 }
 
 #[test]

@@ -44,7 +44,11 @@ impl fmt::Display for ColumnMismatch {
         for (index, (what, names)) in parts.iter().filter(|(_, names)| !names.is_empty()).enumerate() {
             write!(f, "{} {what}: {}", if index == 0 { ":" } else { ";" }, names.join(", "))?;
         }
-        f.write_str("; train it again, or give it the previous features back")
+        f.write_str("; train it again, or give it the previous features back")?;
+        if !self.changed.is_empty() {
+            f.write_str("; a dictionary or text model that was replaced needs another key")?;
+        }
+        Ok(())
     }
 }
 

@@ -114,7 +114,8 @@ fn a_model_of_other_columns_is_refused_by_name() {
     assert_eq!(
         mismatch.to_string(),
         "model was trained with other features: new: age; defined in another way: price; in another order: ctr_7; \
-         train it again, or give it the previous features back"
+         train it again, or give it the previous features back; a dictionary or text model that was replaced needs \
+         another key"
     );
     let mismatch = version.check_columns(&wanted[..1]).unwrap_err();
     assert_eq!(mismatch.missing, ["price"]);

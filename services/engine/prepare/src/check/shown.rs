@@ -165,7 +165,7 @@ impl Rankings {
         if behind > 0 {
             told.push(format!("further down: {}", percent(behind)));
         }
-        let none = "no interaction comes behind its ranking and is with one of its items";
+        let none = "no interaction names an earlier ranking and one of its items";
         let message = match (placed, self.labelled) {
             (0, 0) if ranks => format!("{none}: there is nothing to learn from"),
             (0, 0) => format!("{none}, which no model needs"),

@@ -7,10 +7,13 @@ use rankwright_config::{Config, Model};
 use rankwright_event::Interaction;
 use rankwright_feature::effect::IMPRESSION;
 use serde_json::json;
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Distinct types that are counted.
 const MOST: usize = 1000;
+/// Types that are listed, the most frequent ones.
+const LISTED: usize = 50;
 
 #[derive(Debug)]
 pub(super) struct Types {
@@ -56,7 +59,10 @@ impl Types {
     }
 
     pub(super) fn check(&self) -> Check {
-        let counts: Vec<String> = self.counts.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+        let listed = self.listed();
+        let further = self.total - listed.iter().map(|(_, count)| **count).sum::<u64>();
+        let mut counts: Vec<String> = listed.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+        counts.extend((further > 0).then(|| format!("{further} of further types")));
         let known: Vec<&str> =
             self.known.iter().map(CompactString::as_str).filter(|kind| *kind != IMPRESSION).collect();
         let message = match self.unknown {
@@ -69,7 +75,16 @@ impl Types {
                 counts.join(", ")
             ),
         };
-        let details = json!({ "counts": self.counts, "unknown": self.unknown, "configured": known });
+        let counts: BTreeMap<_, _> = listed.into_iter().collect();
+        let details = json!({ "counts": counts, "further": further, "unknown": self.unknown, "configured": known });
         Check { name: "interaction type", passed: self.unknown == 0, message, examples: self.examples.clone(), details }
+    }
+
+    /// The most frequent types first, equally frequent ones by name.
+    fn listed(&self) -> Vec<(&CompactString, &u64)> {
+        let mut listed: Vec<_> = self.counts.iter().collect();
+        listed.sort_by_key(|(_, count)| Reverse(**count)); // stable: names are in order
+        listed.truncate(LISTED);
+        listed
     }
 }

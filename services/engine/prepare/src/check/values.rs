@@ -1,11 +1,14 @@
-//! Values of fields: those that a `string` feature does not know, and features whose fields hold one value alone.
+//! Values of fields: those that a feature cannot read or, if it is a `string`, does not know, and features whose fields hold one
+//! value alone.
 
 use super::report::Fact;
+use super::share;
 use compact_str::CompactString;
 use foldhash::fast::{FixedState, RandomState};
 use rankwright_config::Config;
 use rankwright_config::feature::{Encoding, Entity, Kind, Source};
 use rankwright_event::{Event, Field, Value};
+use rankwright_feature::can_read;
 use serde_json::json;
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, Hash, Hasher};
@@ -15,14 +18,15 @@ const MOST: usize = 1000;
 /// So many of them are told.
 const TOLD: usize = 3;
 const HASHER: FixedState = FixedState::with_seed(0x7a1);
+/// In place of a digest, where a feature reads nothing.
+const NOTHING: u64 = 0;
 
 /// Features, by the fields that they read.
 #[derive(Debug, Default)]
 pub(super) struct Values {
     watched: Vec<Watched>,
-    item: Readers,
-    user: Readers,
-    ranking: Readers,
+    /// By [`Carrier`].
+    readers: [Readers; CARRIERS],
     /// What may carry fields, by [`Carrier`].
     carriers: [u64; CARRIERS],
 }
@@ -45,6 +49,7 @@ type Readers = HashMap<CompactString, Vec<usize>, RandomState>;
 #[derive(Debug)]
 struct Watched {
     feature: String,
+    kind: Kind,
     source: Source,
     category: Option<Category>,
     /// Digest of the first value, and whether there was another one.
@@ -52,6 +57,8 @@ struct Watched {
     varies: bool,
     /// By [`Carrier`].
     seen: [u64; CARRIERS],
+    /// Values of kinds that it cannot read.
+    unreadable: u64,
 }
 
 /// What a `string` feature knows, and what it does not.
@@ -62,8 +69,6 @@ struct Category {
     first_alone: bool,
     values: u64,
     unknown: u64,
-    /// Of the unknown ones, those that are no texts.
-    no_texts: u64,
     counts: HashMap<CompactString, u64, RandomState>,
 }
 
@@ -71,28 +76,25 @@ impl Values {
     pub(super) fn of(config: &Config) -> Self {
         let mut values = Self::default();
         for (place, feature) in config.features.iter().enumerate() {
-            if !feature.kind.is_of_fields_alone() {
-                continue;
-            }
             for source in feature.kind.sources() {
-                let name = format!("features[{place}] '{}'", feature.name);
-                values.watch(name, source, Category::of(&feature.kind));
+                values.watch(format!("features[{place}] '{}'", feature.name), &feature.kind, source);
             }
         }
         values
     }
 
-    fn watch(&mut self, feature: String, source: Source, category: Option<Category>) {
-        let readers = match source.entity {
-            Entity::Item => vec![&mut self.item, &mut self.ranking],
-            Entity::User => vec![&mut self.user],
-            Entity::Ranking => vec![&mut self.ranking],
+    fn watch(&mut self, feature: String, kind: &Kind, source: Source) {
+        let carriers: &[Carrier] = match source.entity {
+            Entity::Item => &[Carrier::Item, Carrier::Shown],
+            Entity::User => &[Carrier::User],
+            Entity::Ranking => &[Carrier::Ranking, Carrier::Shown],
             Entity::Interaction(_) | Entity::Any => return,
         };
-        for readers in readers {
+        for carrier in carriers {
+            let readers = &mut self.readers[*carrier as usize];
             readers.entry(source.field.as_str().into()).or_default().push(self.watched.len());
         }
-        self.watched.push(Watched { feature, source, category, first: None, varies: false, seen: [0; CARRIERS] });
+        self.watched.push(Watched::new(feature, kind, source));
     }
 
     pub(super) fn see(&mut self, event: &Event) {
@@ -109,11 +111,7 @@ impl Values {
 
     fn look(&mut self, carrier: Carrier, fields: &[Field]) {
         self.carriers[carrier as usize] += 1;
-        let readers = match carrier {
-            Carrier::Item => &self.item,
-            Carrier::User => &self.user,
-            Carrier::Ranking | Carrier::Shown => &self.ranking,
-        };
+        let readers = &self.readers[carrier as usize];
         if readers.is_empty() {
             return;
         }
@@ -125,15 +123,27 @@ impl Values {
     }
 
     pub(super) fn facts(&self) -> Vec<Fact> {
+        let unreadable = self.watched.iter().filter_map(Watched::unreadable);
         let unknown = self.watched.iter().filter_map(Watched::unknown);
-        unknown.chain(self.watched.iter().filter_map(|watched| watched.constant(&self.carriers))).collect()
+        unreadable
+            .chain(unknown)
+            .chain(self.watched.iter().filter_map(|watched| watched.constant(&self.carriers)))
+            .collect()
     }
 }
 
 impl Watched {
+    fn new(feature: String, kind: &Kind, source: Source) -> Self {
+        let (kind, category) = (kind.clone(), Category::of(kind));
+        Self { feature, kind, source, category, first: None, varies: false, seen: [0; CARRIERS], unreadable: 0 }
+    }
+
     fn see(&mut self, carrier: Carrier, value: &Value) {
         self.seen[carrier as usize] += 1;
+        let is_readable = can_read(&self.kind, value);
+        self.unreadable += u64::from(!is_readable);
         let digest = match &mut self.category {
+            _ if !is_readable => NOTHING,
             Some(category) => category.see(value),
             None if self.varies => return,
             None => digest(value),
@@ -142,6 +152,28 @@ impl Watched {
             None => self.first = Some(digest),
             Some(first) => self.varies |= first != digest,
         }
+    }
+
+    fn values(&self) -> u64 {
+        self.seen.iter().sum()
+    }
+
+    fn unreadable(&self) -> Option<Fact> {
+        let (unreadable, values) = (self.unreadable, self.values());
+        (unreadable > 0).then(|| Fact {
+            name: "unreadable values",
+            warning: true,
+            message: format!(
+                "{} of type {} cannot read {} of {}: they count as missing",
+                self.feature,
+                self.kind.type_name(),
+                share(unreadable, values, "values"),
+                self.source
+            ),
+            details: json!({
+                "feature": self.feature, "field": self.source.to_string(), "values": values, "unreadable": unreadable,
+            }),
+        })
     }
 
     fn unknown(&self) -> Option<Fact> {
@@ -158,14 +190,11 @@ impl Watched {
         if !often.is_empty() {
             message += &format!(", such as {}", often.join(", "));
         }
-        if category.no_texts > 0 {
-            message += &format!("; {} of them are no texts, which it cannot read", category.no_texts);
-        }
         let examples: serde_json::Map<_, _> =
             counts.iter().take(TOLD).map(|(value, count)| (value.to_string(), (**count).into())).collect();
         let details = json!({
             "feature": self.feature, "field": self.source.to_string(), "values": category.values, "unknown": category.unknown,
-            "noTexts": category.no_texts, "distinct": category.counts.len(), "mostOften": examples,
+            "distinct": category.counts.len(), "mostOften": examples,
         });
         Some(Fact { name: "unknown values", warning: true, message, details })
     }
@@ -173,12 +202,12 @@ impl Watched {
     /// Where some of what may carry the field lacks it, its absence is another value.
     fn constant(&self, carriers: &[u64; CARRIERS]) -> Option<Fact> {
         let lacks = |(seen, all): (&u64, &u64)| (1..*all).contains(seen);
-        let seen: u64 = self.seen.iter().sum();
-        if seen < 2 || self.varies || self.seen.iter().zip(carriers).any(lacks) {
+        let (seen, reads_nothing) = (self.values(), self.first == Some(NOTHING));
+        let may_vary = || !self.kind.is_of_fields_alone() || self.seen.iter().zip(carriers).any(lacks);
+        if seen < 2 || self.varies || (!reads_nothing && may_vary()) {
             return None;
         }
-        let is_known = self.category.as_ref().is_none_or(|category| category.unknown < category.values);
-        let what = if is_known { "has one value alone" } else { "has no value that the feature knows" };
+        let what = if reads_nothing { "has no value that the feature can use" } else { "has one value alone" };
         Some(Fact {
             name: "features that never vary",
             warning: true,
@@ -199,28 +228,25 @@ impl Category {
             first_alone: text.encode == Encoding::Index,
             values: 0,
             unknown: 0,
-            no_texts: 0,
             counts: HashMap::default(),
         })
     }
 
-    /// Counts values that are not known. A digest of those that are.
+    /// Counts values that are not known. A digest of those that are; nothing where none is.
     fn see(&mut self, value: &Value) -> u64 {
         let texts: &[CompactString] = match value {
             Value::Text(text) => std::slice::from_ref(text),
             Value::Texts(texts) if self.first_alone => texts.get(..1).unwrap_or_default(),
             Value::Texts(texts) => texts,
-            Value::Numbers(numbers) if numbers.is_empty() => &[],
-            Value::Bool(_) | Value::Number(_) | Value::Numbers(_) => {
-                (self.values, self.unknown, self.no_texts) = (self.values + 1, self.unknown + 1, self.no_texts + 1);
-                &[]
-            }
+            Value::Bool(_) | Value::Number(_) | Value::Numbers(_) => &[],
         };
+        let mut is_any_known = false;
         let mut hasher = HASHER.build_hasher();
         for text in texts {
             self.values += 1;
             if self.known.contains(text) {
                 text.hash(&mut hasher);
+                is_any_known = true;
                 continue;
             }
             self.unknown += 1;
@@ -230,7 +256,7 @@ impl Category {
                 self.counts.insert(text.clone(), 1);
             }
         }
-        hasher.finish()
+        if is_any_known { hasher.finish() } else { NOTHING }
     }
 }
 

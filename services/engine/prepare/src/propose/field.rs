@@ -193,7 +193,7 @@ impl Texts {
         1.0 - (self.distinct.count() as f64 / (self.count as f64 * once).max(1.0)).min(1.0)
     }
 
-    /// Values that at least this part of `events` has, the most frequent first.
+    /// Values that at least this part of `events` has, and at least two of them, the most frequent first.
     pub(super) fn categories(&self, threshold: f64, events: u64) -> Vec<(&str, u64)> {
         self.frequent.at_least(((threshold * events as f64).ceil() as u64).max(2))
     }

@@ -9,7 +9,7 @@ use crate::http::openapi::{Operation, Schemas};
 use crate::http::peer::{Allowed, off};
 use crate::http::rank::overloaded;
 use crate::http::{Name, json, name};
-use crate::models::{Current, Served, Slot};
+use crate::models::{Current, Slot};
 use crate::rank;
 use crate::ranker::{FeatureColumns, Ranker};
 use crate::sample::Sampled;
@@ -135,10 +135,7 @@ async fn told(app: &App, slot: &Slot) -> Result<ModelFeatures, Failure> {
     };
     let known = known(app, slot, version.as_deref()).await?;
     let loaded = match &current {
-        Current::Loaded(loaded) => match &loaded.model {
-            Served::Ranker(ranker) => Some(&**ranker),
-            Served::Recommender(_) => None,
-        },
+        Current::Loaded(loaded) => loaded.model.ranker(),
         Current::Missing(_) => slot.bare(),
     };
     let (now, groups) = match loaded {

@@ -149,10 +149,7 @@ impl Published {
 
     /// What names a version among servers: what it does on one may differ where features or programs do.
     fn subject(&self, name: &str, model: &config::Model, id: &VersionId) -> String {
-        let features = match model {
-            config::Model::LambdaMart(definition) => self.listed(&definition.features).unwrap_or_default(),
-            _ => Vec::new(),
-        };
+        let features = self.listed(model.features()).unwrap_or_default();
         let mut hasher = DefaultHasher::new();
         (env!("CARGO_PKG_VERSION"), format!("{model:?} {features:?}")).hash(&mut hasher);
         format!("{name}:{id}:{:016x}", hasher.finish())
@@ -169,10 +166,10 @@ impl Published {
         let is_its_own = |stored: &rankwright_model::Version| stored.metadata().kind.type_name() == model.type_name();
         let Some(stored) = stored.filter(is_its_own) else { return Ok(None) };
         let (version, samples) = (version(&stored), samples(stored.warmup()));
-        let model = match model {
-            config::Model::LambdaMart(definition) => Served::Ranker(self.ranker(definition, &stored).await?),
+        let model = match model.recommends() {
+            false => Served::Ranker(self.ranker(model.features(), &stored).await?),
             // it takes a while where there are many items
-            _ => {
+            true => {
                 let loaded = self.apart(move || Recommender::load(&stored)).await?;
                 Served::Recommender(Box::new(loaded.map_err(LoadError::of_version)?))
             }
@@ -182,10 +179,10 @@ impl Published {
 
     async fn ranker(
         &self,
-        definition: &config::model::LambdaMart,
+        features: &[String],
         stored: &rankwright_model::Version,
     ) -> Result<Box<dyn Ranker>, LoadError> {
-        let plan = self.plan(definition).await?;
+        let plan = self.plan(features).await?;
         stored.check_columns(&columns(&plan)).map_err(LoadError::of_version)?;
         let model = Model::load(stored).map_err(LoadError::of_version)?;
         let fallback = model.is_constant().then(|| stored.metadata().learned_nothing());
@@ -224,8 +221,8 @@ impl Published {
         tokio::task::spawn_blocking(work).await.map_err(LoadError::new)
     }
 
-    async fn plan(&self, definition: &config::model::LambdaMart) -> Result<Plan, LoadError> {
-        let features = self.listed(&definition.features)?;
+    async fn plan(&self, features: &[String]) -> Result<Plan, LoadError> {
+        let features = self.listed(features)?;
         Plan::compile_with(&features, &*self.state, &*self.encoders).await.map_err(LoadError::new)
     }
 
@@ -234,6 +231,16 @@ impl Published {
         let named: HashMap<&str, _> = self.features.iter().map(|feature| (feature.name.as_str(), feature)).collect();
         let find = |name: &String| named.get(name.as_str()).copied().cloned();
         names.iter().map(|name| find(name).ok_or_else(|| LoadError::new(Undefined(name.clone())))).collect()
+    }
+}
+
+/// What a model that needs no training orders items by.
+pub fn untrained(model: &config::Model) -> Model {
+    match model {
+        config::Model::Shuffle { max_position_change } => {
+            Model::Shuffle(Shuffle { max_position_change: *max_position_change, seed: 0 })
+        }
+        _ => Model::Noop,
     }
 }
 
@@ -251,30 +258,20 @@ impl Loader for Published {
         model: &'a config::Model,
         current: Option<&'a Version>,
     ) -> BoxFuture<'a, Result<Found, LoadError>> {
-        let baseline = move |model| match current {
-            Some(_) => Found::Unchanged,
-            None => Found::Version(Loaded::untrained(Box::new(Baseline(model))), Vec::new()),
-        };
         Box::pin(async move {
-            if let Some(learning) = model.learning() {
-                return self.trained(name, model, learning, current).await;
+            match (model.learning(), current) {
+                (Some(learning), _) => self.trained(name, model, learning, current).await,
+                (None, Some(_)) => Ok(Found::Unchanged),
+                (None, None) => Ok(Found::Version(Loaded::untrained(Box::new(Baseline(untrained(model)))), Vec::new())),
             }
-            Ok(match model {
-                config::Model::Shuffle { max_position_change } => {
-                    baseline(Model::Shuffle(Shuffle { max_position_change: *max_position_change, seed: 0 }))
-                }
-                _ => baseline(Model::Noop),
-            })
         })
     }
 
     fn without_version<'a>(&'a self, model: &'a config::Model) -> BoxFuture<'a, Result<Box<dyn Ranker>, LoadError>> {
         Box::pin(async move {
-            Ok(match model {
-                config::Model::LambdaMart(definition) => {
-                    Box::new(Trained::new(self.plan(definition).await?, Model::Noop)) as Box<dyn Ranker>
-                }
-                _ => Box::new(Baseline(Model::Noop)),
+            Ok(match model.features() {
+                [] => Box::new(Baseline(Model::Noop)) as Box<dyn Ranker>,
+                features => Box::new(Trained::new(self.plan(features).await?, Model::Noop)),
             })
         })
     }

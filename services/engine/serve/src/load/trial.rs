@@ -1,7 +1,7 @@
 //! A version is tried before it answers: it has to compute the rankings that are stored with it.
 
 use crate::app::App;
-use crate::models::{Current, Loaded, Refused, Served, Slot};
+use crate::models::{Current, Loaded, Refused, Slot};
 use crate::rank::rehearse;
 use rankwright_config as config;
 use rankwright_event::Ranking;
@@ -74,12 +74,12 @@ impl App {
     /// Replays rankings for at most this time, and one however little there is. Nothing of it counts.
     async fn replay(&self, loaded: &Loaded, samples: &[Ranking], time: Duration) -> Replayed {
         let began = Instant::now();
-        let Served::Ranker(ranker) = &loaded.model else { return Replayed::Well(0) };
+        let Some(ranker) = loaded.model.ranker() else { return Replayed::Well(0) };
         for (replayed, ranking) in samples.iter().enumerate() {
             if replayed > 0 && began.elapsed() >= time {
                 return Replayed::Well(replayed);
             }
-            match rehearse(self, &**ranker, ranking).await {
+            match rehearse(self, ranker, ranking).await {
                 Ok(true) => {}
                 Ok(false) => {
                     let id = &ranking.id;
@@ -96,17 +96,11 @@ impl App {
 
 /// Why a version is worse than what answers, before it has computed anything.
 fn worse(former: &Current, loaded: &Loaded) -> Option<String> {
-    let fallback = |loaded: &Loaded| match &loaded.model {
-        Served::Ranker(ranker) => ranker.fallback().map(str::to_owned),
-        Served::Recommender(_) => None,
-    };
+    let fallback = |loaded: &Loaded| Some(loaded.model.ranker()?.fallback()?.to_owned());
     let Current::Loaded(former) = former else { return None };
     fallback(loaded).filter(|_| fallback(former).is_none())
 }
 
 pub(super) fn warm_up_time(model: &config::Model) -> Duration {
-    match model {
-        config::Model::LambdaMart(model) => model.warmup.map_or(Duration::ZERO, |warmup| warmup.duration),
-        _ => Duration::ZERO,
-    }
+    model.warmup().map_or(Duration::ZERO, |warmup| warmup.duration)
 }

@@ -433,7 +433,9 @@ impl Shared {
         }
         let emptied = self.id.is_some() && self.id != live.id;
         let first = self.lost.as_ref().or(self.id.as_ref().filter(|_| emptied));
-        let lost = first.filter(|first| live.id.as_ref() != Some(*first)).cloned();
+        // one that was made before it comes from a backup
+        let is_back = |first: &String| live.id.as_ref().is_some_and(|id| id == first || meta::is_older(id, first));
+        let lost = first.filter(|first| !is_back(first)).cloned();
         if emptied && lost.is_none() {
             tracing::info!(server = self.link.place(), "the state that was gone is back");
         } else if emptied {

@@ -7,7 +7,7 @@ use crate::{Error, Lease, Position, Stats, Writer};
 use futures_util::future::try_join_all;
 use rankwright_redis::redis::{self, Script, pipe};
 use rankwright_redis::{Link, SLOTS};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Version of the layout; raised when an older version of ours could not read what this one writes.
 /// Values are compact since version 2; a state of version 1 keeps those that it was begun with.
@@ -78,8 +78,16 @@ pub(super) async fn identified(link: &Link, names: &Names, live: Live) -> Live {
     Live { id: id.ok().and_then(|(id,)| id), ..live }
 }
 
+/// It begins with the time.
 fn new_id() -> String {
-    format!("{:016x}", fastrand::u64(..))
+    let made = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
+    format!("{made:012x}{:08x}", fastrand::u32(..))
+}
+
+/// Whether a state was made before another one. Shorter ids, of earlier versions, do not tell.
+pub(super) fn is_older(id: &str, other: &str) -> bool {
+    let tells = |id: &str| id.len() == 20;
+    tells(id) && tells(other) && id < other
 }
 
 fn usable(link: &Link, (format, generation, shards, id): Meta) -> Result<Live, Error> {

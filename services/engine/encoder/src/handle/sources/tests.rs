@@ -152,7 +152,32 @@ fn a_file_in_a_bucket_is_fetched_once() {
 }
 
 #[test]
-fn a_file_that_is_missing_cut_off_or_of_no_use_is_not_kept() {
+fn what_was_damaged_where_it_is_kept_is_fetched_again() {
+    let folder = tempfile::tempdir().expect("a folder is made");
+    let content = [("s3://b/x/terms.json", "{}"), ("s3://b/x/model.onnx", "m"), ("s3://b/x/tokenizer.json", "{}")];
+    let elsewhere = Elsewhere::with(&content);
+    let sources = sources(folder.path(), false, Some(&elsewhere));
+    let path = file(&sources, "s3://b/x/terms.json").expect("it is fetched");
+    let files = locate(&sources, "s3://b/x").expect("it is fetched");
+    fs::write(&path, "").expect("it is damaged");
+    fs::write(&files.model, "").expect("it is damaged");
+    fs::remove_file(&files.tokenizer).expect("it is there");
+    assert_eq!(file(&sources, "s3://b/x/terms.json"), Ok(path.clone()));
+    assert_eq!(locate(&sources, "s3://b/x"), Ok(files.clone()));
+    let read = [&path, &files.model, &files.tokenizer].map(|path| fs::read(path).expect("it is there"));
+    assert_eq!(read, [&b"{}"[..], b"m", b"{}"]);
+}
+
+#[test]
+fn a_file_is_asked_for_without_a_list_of_its_bucket() {
+    let folder = tempfile::tempdir().expect("a folder is made");
+    let elsewhere = Elsewhere::with(&[("s3://b/x/terms.json", "{}")]);
+    file(&sources(folder.path(), false, Some(&elsewhere)), "s3://b/x/terms.json").expect("it is fetched");
+    assert_eq!(*elsewhere.asked.lock(), ["s3://b/x/terms.json"]);
+}
+
+#[test]
+fn a_file_that_is_missing_or_of_no_use_is_not_kept() {
     let folder = tempfile::tempdir().expect("a folder is made");
     let content = [("s3://b/x/terms.json", "{}"), ("s3://b/x/page.json", "<html>")];
     let elsewhere = Elsewhere::with(&content);
@@ -163,10 +188,10 @@ fn a_file_that_is_missing_cut_off_or_of_no_use_is_not_kept() {
     }
     let error = file(&whole, "s3://b/x/page.json").expect_err("of no use");
     assert_eq!(error, "s3://b/x/page.json is of no use: no JSON");
-    let cut = Elsewhere { cut: true, ..Elsewhere::with(&content) };
-    let cut = file(&sources(folder.path(), false, Some(&cut)), "s3://b/x/terms.json").expect_err("it is cut off");
-    assert_eq!(cut, "s3://b/x/terms.json has 2 bytes, but 1 came");
-    file(&whole, "s3://b/x/terms.json").expect("it is fetched now");
+    let left = fs::read_dir(folder.path().join("cache/fetched/s3/b")).expect("the folder is made").count();
+    assert_eq!(left, 0);
+    let alone = file(&sources(folder.path(), false, None), "s3://b/x/terms.json").expect_err("nothing is fetched");
+    assert_eq!(alone, "failed to fetch s3://b/x/terms.json: this program does not fetch it");
 }
 
 #[test]
@@ -174,7 +199,7 @@ fn who_cannot_fetch_makes_no_folder_for_it() {
     let folder = tempfile::tempdir().expect("a folder is made");
     for handle in ["s3://b/x", "acme/rank"] {
         let error = locate(&sources(folder.path(), true, None), handle).expect_err("it is nowhere");
-        assert!(error.ends_with("; this program cannot fetch models"), "{error}");
+        assert!(error.ends_with("; this program does not fetch it"), "{error}");
     }
     assert_eq!(fs::read_dir(folder.path()).expect("is there").count(), 0);
     let elsewhere = Elsewhere::with(&[("s3://b/x/model.onnx", "m"), ("s3://b/x/tokenizer.json", "{}")]);

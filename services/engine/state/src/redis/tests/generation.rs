@@ -332,6 +332,25 @@ fn a_state_that_is_restored_is_not_emptied_any_more() {
 }
 
 #[test]
+fn a_process_that_began_on_an_empty_state_has_lost_nothing_when_the_former_one_is_restored() {
+    with_server(|settings| async move {
+        let service = service();
+        let former = open(&settings, &service).await.id().expect("it has one");
+        tokio::time::sleep(Duration::from_millis(5)).await; // ids count milliseconds
+        let link = Link::new(settings.clone(), None).expect("needs no certificates");
+        link.remove_all(&format!("rw:{service}:")).await.expect("as a server that was restarted without its data");
+        let store = open(&settings, &service).await;
+        assert!(store.id().is_some_and(|id| id > former) && !store.emptied());
+        let meta = format!("rw:{service}:meta");
+        let _: i64 = ask(&settings, &[b"HSET", meta.as_bytes(), b"id", former.as_bytes()]).await;
+        until("the process does not notice that it is back", async || store.id().as_ref() == Some(&former)).await;
+        assert!(!store.emptied());
+        link.remove_all(&format!("rw:{service}:")).await.expect("as a server that was restarted without its data");
+        until("that it is gone again is never noticed", async || store.emptied()).await;
+    });
+}
+
+#[test]
 fn a_state_of_another_cluster_is_claimed_by_those_alone_who_take_it_over() {
     with_server(|settings| async move {
         let service = service();
