@@ -152,6 +152,11 @@ impl Ingest {
         self.durable
     }
 
+    /// Notes an event that was taken in at a time of the wall clock, with the next commit.
+    pub(crate) fn note(&mut self, key: &Key, at: Timestamp) {
+        self.overlay.write(key, NOTE, Stored { at, event: 0, cell: Cell::Counter(1) });
+    }
+
     /// Removes a note with the next commit.
     pub(crate) fn remove_note(&mut self, key: &Key) {
         self.overlay.remove(key);
@@ -199,9 +204,7 @@ impl Ingest {
     ) -> Result<Applied, Error> {
         let accepted = events.len() as u64;
         self.take_at(events, wall).await?;
-        for key in notes {
-            self.overlay.write(key, NOTE, Stored { at: wall, event: 0, cell: Cell::Counter(1) });
-        }
+        notes.iter().for_each(|key| self.note(key, wall));
         let updated = self.commit(to).await?;
         Ok(Applied { accepted, updated })
     }
