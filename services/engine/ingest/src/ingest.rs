@@ -138,6 +138,7 @@ impl Ingest {
             awaited: self.join.awaited_rankings() as u64,
             evicted_interactions: self.join.evicted_interactions(),
             outbox: self.outbox.len() as u64,
+            outbox_bytes: self.outbox.bytes() as u64,
             ..self.counters
         }
     }
