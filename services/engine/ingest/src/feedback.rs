@@ -289,7 +289,11 @@ mod tests {
         assert_eq!(known, [false, true, true, true]);
         let mut seen = Seen { most: 3, ..Seen::restored(Duration::from_secs(300), Vec::new()) };
         assert!((0..4).all(|number| seen.is_new(&click(&number.to_string()), at)));
-        assert_eq!((forgotten(&mut seen, Timestamp::from_millis(300_001)), seen.crowded), (4, false), "their time is over");
+        assert_eq!(
+            (forgotten(&mut seen, Timestamp::from_millis(300_001)), seen.crowded),
+            (4, false),
+            "their time is over"
+        );
     }
 
     #[test]

@@ -74,7 +74,9 @@ fn crowded(app: &App) -> Failure {
 /// A request whose body does not arrive, as large ones have all the room.
 fn no_room(app: &App) -> Failure {
     app.metrics().refused(Refusal::Overload);
-    Failure::overloaded("too many large bodies are on their way or worked on already: they take as much memory as they may")
+    Failure::overloaded(
+        "too many large bodies are on their way or worked on already: they take as much memory as they may",
+    )
 }
 
 /// The whole body, and the room that it takes where it is large.

@@ -231,7 +231,8 @@ mod tests {
             let reason = unused(&format!("sasl.oauthbearer.{key}"), &BTreeMap::new());
             assert_eq!(reason, Some("logins are PLAIN or SCRAM"), "{key}");
         }
-        for key in ["throw.on.fetch.stable.offset.unsupported", "schema.registry.url", "buffer.memory", "max.block.ms"] {
+        for key in ["throw.on.fetch.stable.offset.unsupported", "schema.registry.url", "buffer.memory", "max.block.ms"]
+        {
             assert!(unused(key, &BTreeMap::new()).is_some(), "{key}");
         }
         assert!(unused("share.acknowledgement.mode", &BTreeMap::new()).is_some_and(|why| why.contains("share group")));

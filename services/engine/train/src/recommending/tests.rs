@@ -270,5 +270,8 @@ fn vectors_that_memory_has_no_room_for_are_refused_before_they_are_made() {
     let Err(Error::OverMemory { needed: told, factors: 100, .. }) = fits(Some(needed - 1)) else { panic!("too large") };
     assert_eq!(told, needed);
     let refused = check_memory("m", 4_000_000, 10_000, Some(1 << 30)).unwrap_err().to_string();
-    assert!(refused.contains("4000000 visitors and items") && refused.contains("has 1024 MiB: lower `factors`"), "{refused}");
+    assert!(
+        refused.contains("4000000 visitors and items") && refused.contains("has 1024 MiB: lower `factors`"),
+        "{refused}"
+    );
 }
