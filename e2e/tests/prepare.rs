@@ -537,6 +537,11 @@ fn the_report_is_text_for_people_and_the_configuration_can_be_checked_alone() {
     assert!(ended.stdout.contains("memory in Redis by feature:"), "{}", ended.stdout);
     let alone = run(&["validate", "--config", &config.to_string_lossy(), "--validation=false"]).ok();
     assert_eq!(alone.stdout, "the configuration is valid: 3 features, 1 models (m); no events were read\n");
+    let stream = "source: {type: kafka, brokers: ['localhost:9092'], topic: events, groupId: shop, options: {max.poll.records: '500'}}";
+    let stream = write(folder.path(), "stream.yml", format!("{SHOP}\n{stream}\n"));
+    let ended = run(&["validate", "--config", &stream.to_string_lossy(), "--validation=false"]).ok();
+    let told = "source.options.max.poll.records: ignored, state.pipeline says how large batches are";
+    assert!(ended.stderr.contains(told), "{}", ended.stderr);
     let wrong = write(folder.path(), "wrong.yml", SHOP.replace("[price, color, stock]", "[prise, color, stock]"));
     let ended = run(&["validate", "--config", &wrong.to_string_lossy(), "--validation=false"]).refused();
     assert!(ended.stderr.contains("prise"), "{}", ended.stderr);

@@ -90,7 +90,7 @@ impl Closing {
     /// Whoever closes next begins with what this one left.
     fn hand_over(&mut self) -> bool {
         self.unknown = self.unknown_rankings().to_vec();
-        self.before = Counters { outbox: 0, awaited: 0, open: 0, open_bytes: None, ..self.counters() };
+        self.before = Counters { outbox: 0, outbox_bytes: 0, awaited: 0, open: 0, open_bytes: None, ..self.counters() };
         let Some(closer) = self.closer.take() else { return false };
         self.taken = closer.hand_over();
         true

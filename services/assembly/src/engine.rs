@@ -96,11 +96,13 @@ pub fn configuration_with_text(path: Option<&Path>) -> Result<(Config, Told)> {
         Config::text(path, &environment).map_err(unread)?
     };
     let (config, warnings) = Config::of_text(&text, &place, &environment)?;
+    let mut warnings: Vec<String> = warnings.iter().map(ToString::to_string).collect();
     warnings.iter().for_each(|warning| warn!("{warning}"));
     if let Some(source) = &config.source {
-        rankwright_source::check(source).map_err(|error| anyhow!("{place}: {error}"))?;
+        let more = rankwright_source::check(source).map_err(|error| anyhow!("{place}: {error}"))?;
+        more.iter().for_each(|warning| warn!("{warning}"));
+        warnings.extend(more);
     }
-    let warnings = warnings.iter().map(ToString::to_string).collect();
     Ok((config, Told { shown: rankwright_config::shown(&text, &environment), warnings }))
 }
 

@@ -120,6 +120,7 @@ impl Gauges {
             rankings: _,
             interactions: _,
             updated: _,
+            outbox_bytes: _, // `/status` tells it
             clickthroughs,
             unranked,
             unknown,

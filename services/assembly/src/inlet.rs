@@ -313,6 +313,7 @@ impl Status for Inlet {
             "openRankingBytes": counters.open_bytes,
             "awaitedRankings": counters.awaited,
             "outbox": counters.outbox,
+            "outboxBytes": counters.outbox_bytes,
             "problem": self.refused(),
         })
     }

@@ -13,6 +13,7 @@ use std::io::{IsTerminal, Write};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::fmt::time::{FormatTime, SystemTime};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer, Registry, fmt, reload};
@@ -40,30 +41,31 @@ pub fn log_to_stderr() {
 /// As [`log_to_stderr`], by way of a writer that ends there.
 pub fn log_to(writer: impl Write + Send + 'static) {
     let colours = std::io::stderr().is_terminal();
-    let log = LOG.get_or_init(|| Log::new(writer));
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
-    let (filter, handle) = reload::Layer::new(filter);
-    let _once = FILTER.set(handle);
     let format = std::env::var(FORMAT).unwrap_or_default();
     let how = match (format.as_str(), colours) {
         ("json", _) => How::Json,
         (_, true) => How::Coloured,
         (_, false) => How::Plain,
     };
-    tracing_subscriber::registry().with(filter).with(layer(log.clone(), how)).init();
+    let log = LOG.get_or_init(|| Log::new(writer, how));
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
+    let (filter, handle) = reload::Layer::new(filter);
+    let _once = FILTER.set(handle);
+    tracing_subscriber::registry().with(filter).with(layer(log.clone())).init();
     if !["", "text", "json"].contains(&format.as_str()) {
         tracing::warn!(format = ?format, "{FORMAT} is neither text nor json: the log is text");
     }
 }
 
 /// How events become lines.
-fn layer<S>(log: Log, how: How) -> Box<dyn Layer<S> + Send + Sync>
+fn layer<S>(log: Log) -> Box<dyn Layer<S> + Send + Sync>
 where
     S: tracing::Subscriber + for<'a> tracing_subscriber::registry::LookupSpan<'a>,
 {
+    let how = log.0.how;
     // errors of the log itself would go where the log cannot be written, and panic
     let layer = fmt::layer().with_ansi(how == How::Coloured).with_target(false).log_internal_errors(false);
-    let layer = layer.with_writer(Lines { log, how });
+    let layer = layer.with_writer(Lines(log));
     if how == How::Json { layer.json().flatten_event(true).boxed() } else { layer.boxed() }
 }
 
@@ -98,17 +100,28 @@ pub(crate) fn write_aside() {
     }
 }
 
-/// Writes a text to standard error behind the log, as long as something takes it. It may have several lines; other control
-/// characters are escaped.
+/// Writes a text to standard error behind the log, as long as something takes it. It may have several lines, which are one
+/// object of a log in JSON; other control characters are escaped.
 pub fn complain(text: &str) {
-    let lines: Vec<u8> = text.lines().flat_map(|line| one_line(line.as_bytes(), How::Plain)).collect();
     match LOG.get() {
         Some(log) => {
-            log.push(&lines);
+            log.push(&told(text, log.0.how));
             flush_log();
         }
-        None => drop(std::io::stderr().write_all(&lines)), // closed or full
+        None => drop(std::io::stderr().write_all(&told(text, How::Plain))), // closed or full
     }
+}
+
+/// A text as the log has it that no event says.
+fn told(text: &str, how: How) -> Vec<u8> {
+    if how != How::Json {
+        return text.lines().flat_map(|line| one_line(line.as_bytes(), How::Plain)).collect();
+    }
+    let (level, message) = text.strip_prefix("error: ").map_or(("WARN", text), |message| ("ERROR", message));
+    let mut timestamp = String::new();
+    let _always_has_room = SystemTime.format_time(&mut fmt::format::Writer::new(&mut timestamp));
+    let object = serde_json::json!({"timestamp": timestamp, "level": level, "message": message});
+    one_line(object.to_string().as_bytes(), How::Json)
 }
 
 /// Waits until the log is written, for a second at most. A process has to do so before it ends.
@@ -124,6 +137,7 @@ struct Log(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
+    how: How,
     waiting: Mutex<Waiting>,
     /// There are lines to write.
     filled: Condvar,
@@ -144,10 +158,9 @@ struct Waiting {
 }
 
 impl Log {
-    fn new(writer: impl Write + Send + 'static) -> Self {
-        let log = Self::default();
-        log.0.waiting.lock().writer = Some(Box::new(writer));
-        log
+    fn new(writer: impl Write + Send + 'static, how: How) -> Self {
+        let waiting = Waiting { writer: Some(Box::new(writer)), ..Waiting::default() };
+        Self(Arc::new(Shared { how, waiting: Mutex::new(waiting), ..Shared::default() }))
     }
 
     fn write_aside(&self) {
@@ -177,7 +190,7 @@ impl Log {
             let _closed_or_full = writer.write_all(&lines).and_then(|()| writer.flush());
             let mut waiting = self.0.waiting.lock();
             waiting.writing = 0;
-            waiting.note_dropped();
+            waiting.note_dropped(self.0.how);
             if waiting.bytes() == 0 {
                 self.0.empty.notify_all();
             }
@@ -205,24 +218,22 @@ impl Waiting {
     }
 
     /// Adds a line that says how many were dropped, if any were.
-    fn note_dropped(&mut self) {
+    fn note_dropped(&mut self, how: How) {
         let dropped = std::mem::take(&mut self.dropped);
         if dropped > 0 {
-            let note = format!("{dropped} lines of the log were dropped: nothing read standard error\n");
-            self.lines.extend_from_slice(note.as_bytes());
+            let note = format!("{dropped} lines of the log were dropped: nothing read standard error");
+            self.lines.extend(told(&note, how));
         }
     }
 }
 
 /// Where the log's events are put together, each of which is one line.
-struct Lines {
-    log: Log,
-    how: How,
-}
+struct Lines(Log);
 
 /// How lines are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum How {
+    #[default]
     Plain,
     Coloured,
     Json,
@@ -242,7 +253,8 @@ impl<'a> MakeWriter<'a> for Lines {
 impl Write for Line<'_> {
     /// Takes what is one event, with the line break at its end.
     fn write(&mut self, event: &[u8]) -> std::io::Result<usize> {
-        self.0.log.push(&one_line(event, self.0.how));
+        let Lines(log) = self.0;
+        log.push(&one_line(event, log.0.how));
         Ok(event.len())
     }
 
@@ -300,9 +312,9 @@ mod tests {
     }
 
     /// A log with such a writer, what holds it, and what it takes.
-    fn slow() -> (Log, Sender<()>, Receiver<u8>) {
+    fn slow(how: How) -> (Log, Sender<()>, Receiver<u8>) {
         let ((holds, held), (taken, text)) = (channel(), channel());
-        let log = Log::new(Slow { held, taken });
+        let log = Log::new(Slow { held, taken }, how);
         log.write_aside();
         (log, holds, text)
     }
@@ -315,7 +327,7 @@ mod tests {
 
     #[test]
     fn lines_that_nothing_reads_are_dropped_and_counted() {
-        let (log, holds, text) = slow();
+        let (log, holds, text) = slow(How::Plain);
         let line = [vec![b'x'; (1 << 20) - 1], vec![b'\n']].concat();
         let counter = dropped_lines().expect("a valid name");
         log.0.waiting.lock().counter = Some(counter.clone());
@@ -341,7 +353,7 @@ mod tests {
     fn lines_are_written_at_once_before_there_are_threads() {
         let ((holds, held), (taken, text)) = (channel(), channel());
         drop(holds);
-        let log = Log::new(Slow { held, taken });
+        let log = Log::new(Slow { held, taken }, How::Plain);
         log.push(b"first\n");
         assert_eq!(text.try_iter().collect::<Vec<_>>(), b"first\n");
     }
@@ -359,8 +371,8 @@ mod tests {
 
     #[test]
     fn a_line_of_json_is_an_object_with_all_that_was_said() {
-        let (log, holds, text) = slow();
-        let subscriber = tracing_subscriber::registry().with(layer(log.clone(), How::Json));
+        let (log, holds, text) = slow(How::Json);
+        let subscriber = tracing_subscriber::registry().with(layer(log.clone()));
         let id = "r\nERROR forged\x1b[2J\u{9b}\u{2028}";
         tracing::subscriber::with_default(subscriber, || tracing::warn!(id, count = 3, "seen"));
         drop(holds);
@@ -371,19 +383,36 @@ mod tests {
     }
 
     #[test]
+    fn what_no_event_says_is_an_object_of_a_log_in_json_too() {
+        let object = |line: &str| serde_json::from_str::<serde_json::Value>(line).expect("an object");
+        let (log, holds, text) = slow(How::Json);
+        let line = [vec![b'x'; (2 << 20) - 1], vec![b'\n']].concat();
+        (0..3).for_each(|_| log.push(&line));
+        drop(holds);
+        let dropped = object(&lines(&text, 3)[2]);
+        assert_eq!(dropped["message"], "1 lines of the log were dropped: nothing read standard error");
+        assert_eq!(dropped["level"], "WARN");
+        assert!(dropped["timestamp"].as_str().is_some_and(|time| time.ends_with('Z')), "{dropped}");
+        let lines = String::from_utf8(told("error: 2 mistakes\n  3:1 a\u{2028}\n", How::Json)).expect("text");
+        assert_eq!(lines.matches('\n').count(), 1);
+        let error = object(&lines);
+        assert_eq!((&error["level"], &error["message"]), (&"ERROR".into(), &"2 mistakes\n  3:1 a\u{2028}\n".into()));
+        assert_eq!(told("error: a\n  b", How::Plain), b"error: a\n  b\n");
+    }
+
+    #[test]
     fn what_a_client_sends_is_escaped_where_it_is_logged() {
-        let (log, holds, text) = slow();
         for how in [How::Plain, How::Coloured] {
-            let subscriber = tracing_subscriber::registry().with(layer(log.clone(), how));
+            let (log, holds, text) = slow(how);
+            let subscriber = tracing_subscriber::registry().with(layer(log.clone()));
             let id = "r\nERROR forged\x1b[2J";
             tracing::subscriber::with_default(subscriber, || tracing::warn!(%id, ids = ?[id], text = id, "seen {id}"));
-        }
-        drop(holds);
-        for line in lines(&text, 2) {
+            drop(holds);
+            let line = &lines(&text, 1)[0];
             assert!(line.contains("seen r\\nERROR forged") && line.contains("ids"), "{line:?}");
             assert!(!line.contains("\x1b[2J"), "{line:?}");
+            log.flush(Duration::from_secs(60));
+            assert!(text.try_recv().is_err(), "there is no second line");
         }
-        log.flush(Duration::from_secs(60));
-        assert!(text.try_recv().is_err(), "there is no third line");
     }
 }

@@ -93,6 +93,11 @@ impl Report {
         other.into_mistakes().into_iter().filter(there).for_each(|mistake| self.mistake(mistake));
     }
 
+    /// How many mistakes were found so far.
+    pub(crate) fn mistakes(&self) -> usize {
+        self.mistakes.borrow().len()
+    }
+
     pub(crate) fn into_mistakes(self) -> Vec<Mistake> {
         self.mistakes.into_inner()
     }

@@ -56,6 +56,8 @@ pub struct Counters {
     pub awaited: u64,
     /// Click-throughs that are not durable yet.
     pub outbox: u64,
+    /// About how many bytes of memory those of them take that their store has not taken.
+    pub outbox_bytes: u64,
 }
 
 impl Counters {
@@ -98,6 +100,7 @@ impl Counters {
             },
             awaited: self.awaited + other.awaited,
             outbox: self.outbox + other.outbox,
+            outbox_bytes: self.outbox_bytes + other.outbox_bytes,
         }
     }
 }

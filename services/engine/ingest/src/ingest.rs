@@ -138,6 +138,7 @@ impl Ingest {
             awaited: self.join.awaited_rankings() as u64,
             evicted_interactions: self.join.evicted_interactions(),
             outbox: self.outbox.len() as u64,
+            outbox_bytes: self.outbox.bytes() as u64,
             ..self.counters
         }
     }
@@ -150,6 +151,11 @@ impl Ingest {
     /// Whether what it keeps outlives this process.
     pub(crate) fn durable(&self) -> bool {
         self.durable
+    }
+
+    /// Notes an event that was taken in at a time of the wall clock, with the next commit.
+    pub(crate) fn note(&mut self, key: &Key, at: Timestamp) {
+        self.overlay.write(key, NOTE, Stored { at, event: 0, cell: Cell::Counter(1) });
     }
 
     /// Removes a note with the next commit.
@@ -199,9 +205,7 @@ impl Ingest {
     ) -> Result<Applied, Error> {
         let accepted = events.len() as u64;
         self.take_at(events, wall).await?;
-        for key in notes {
-            self.overlay.write(key, NOTE, Stored { at: wall, event: 0, cell: Cell::Counter(1) });
-        }
+        notes.iter().for_each(|key| self.note(key, wall));
         let updated = self.commit(to).await?;
         Ok(Applied { accepted, updated })
     }

@@ -313,7 +313,7 @@ impl Join {
 #[cfg(test)]
 mod tests {
     use super::{Bounds, Due, Held, Join, Place};
-    use crate::record::{JoinId, Open};
+    use crate::record::{JoinId, JoinRef, Open};
     use crate::rows::Promise;
     use rankwright_event::{Field, Interaction, Ranking, Tenant, Timestamp};
     use std::sync::Arc;
@@ -379,6 +379,19 @@ mod tests {
         let expected = [("r2", Some(false)), ("r3", Some(false)), ("r4", None), ("r1", Some(true)), ("r0", None)];
         assert_eq!(closed.collect::<Vec<_>>(), expected.map(|(id, stored)| (id.to_owned(), stored)));
         assert_eq!((here(&join), join.here.len(), join.open_rankings()), (0, 0, 0));
+    }
+
+    #[test]
+    fn a_ranking_that_the_state_alone_has_takes_little_memory_however_long_its_id_is() {
+        let bounds = Bounds { here: 1, ..ANY };
+        let mut join = Join::new(Duration::from_secs(60), Duration::from_secs(10), bounds);
+        let long = |number: i64| format!("{number}{}", "x".repeat(4000));
+        (0..5).for_each(|number| drop(join.open(shown(&long(number), number))));
+        assert_eq!((here(&join), join.open_rankings()), (1, 5));
+        assert!(join.open.keys().all(|id| id.ranking.as_str().len() < 100));
+        let tenant = Tenant::default();
+        let place = |number| join.place(&JoinRef::new(&tenant, &long(number).into()));
+        assert_eq!([0, 4, 5].map(place), [Some(Place::Stored), Some(Place::Here), None]);
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod recent;
 mod record;
 mod rows;
 pub mod shared;
+mod short;
 mod shown;
 mod texts;
 

@@ -230,9 +230,13 @@ impl Outbox {
         self.unsent.len() + carried + self.sent.iter().map(|(_, keys)| keys.len()).sum::<usize>()
     }
 
+    /// About so many bytes of memory the records take that the store has not taken.
+    pub(crate) fn bytes(&self) -> usize {
+        self.unsent_bytes + self.carried().map_or(0, |carried| carried.bytes)
+    }
+
     pub(crate) fn is_full(&self) -> bool {
-        let carried = self.carried().map_or(0, |carried| carried.bytes);
-        self.len() > self.limits.records || self.unsent_bytes + carried > self.limits.bytes
+        self.len() > self.limits.records || self.bytes() > self.limits.bytes
     }
 
     fn carried(&self) -> Option<&Carried> {
@@ -467,6 +471,17 @@ mod tests {
         assert_eq!(bags, ["ab", "ab", "cd", "e"]);
         assert_eq!(settled(&mut outbox), ["a", "b", "c", "d", "e"].map(key));
         assert_eq!((outbox.len(), outbox.unsent_bytes, outbox.is_full()), (0, 0, false));
+    }
+
+    #[test]
+    fn records_on_their_way_count_until_the_store_has_taken_them() {
+        let mut outbox = outbox(&Arc::default(), 0, &["a", "b", "c", "d", "e"]);
+        let all = outbox.bytes();
+        assert!(all > 0);
+        outbox.send_after(None).expect("sends two");
+        assert_eq!((outbox.unsent.len(), outbox.bytes()), (3, all));
+        outbox.flush().expect("takes all");
+        assert_eq!(outbox.bytes(), 0);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! second effect however often it comes.
 
 use crate::feedback;
+use crate::short::short;
 use rankwright_event::{Event, EventId, RankingId, Tenant, Timestamp};
 use rankwright_state::Key;
 use std::collections::VecDeque;
@@ -45,8 +46,8 @@ impl Recent {
         let at = event.timestamp();
         self.newest = self.newest.max(at.min(self.now));
         let id = match event {
-            Event::Interaction(event) => Id::Interaction(event.id.clone()),
-            Event::Ranking(event) => Id::Ranking(event.id.clone()),
+            Event::Interaction(event) => Id::Interaction(short(event.id.as_str()).into()),
+            Event::Ranking(event) => Id::Ranking(short(event.id.as_str()).into()),
             Event::Item(_) | Event::User(_) => return,
         };
         if at >= self.oldest() {
@@ -117,6 +118,15 @@ mod tests {
         let events = [click("a", 550), click("ahead", 4000), click("b", 600)];
         events.iter().for_each(|event| recent.see(event));
         assert_eq!(recent.ids(), [0, 1, 2].map(|place: usize| identity(&events[place])));
+    }
+
+    #[test]
+    fn an_event_takes_little_memory_however_long_its_id_is() {
+        let mut recent = Recent::new(Duration::from_secs(300), Timestamp::MAX);
+        let event = click(&"x".repeat(4096), 0);
+        recent.see(&event);
+        assert!(matches!(&recent.events[0].id, Id::Interaction(id) if id.as_str().len() < 100));
+        assert_eq!(recent.ids(), [identity(&event)]);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! An open ranking, in memory and as a durable store holds it.
 
 use crate::rows::Promise;
+use crate::short::short;
 use crate::shown::{Shown, ShownRef};
 use rankwright_clickthrough::{Click, Clickthrough, Rows};
 use rankwright_event::{Field, Interaction, Ranking, RankingId, Tenant, Timestamp};
@@ -8,6 +9,7 @@ use rankwright_feature::{ClosedInteraction, Effects, IMPRESSION, Plan, Tag};
 use rankwright_state::{Cell, Entity, Key, Parts, Scope, Slot, Stored};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::borrow::Cow;
 use std::sync::{Arc, Once};
 use std::time::Duration;
 
@@ -24,19 +26,26 @@ const SEALED: Slot = Slot(2);
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct JoinId {
     pub(crate) tenant: Tenant,
+    /// The short name of the ranking's id.
     pub(crate) ranking: RankingId,
 }
 
 /// A borrowed [`JoinId`], to look one up.
 #[derive(Hash)]
 pub(crate) struct JoinRef<'a> {
-    pub(crate) tenant: &'a Tenant,
-    pub(crate) ranking: &'a RankingId,
+    tenant: &'a Tenant,
+    ranking: Cow<'a, str>,
+}
+
+impl<'a> JoinRef<'a> {
+    pub(crate) fn new(tenant: &'a Tenant, ranking: &'a RankingId) -> Self {
+        Self { tenant, ranking: short(ranking.as_str()) }
+    }
 }
 
 impl hashbrown::Equivalent<Arc<JoinId>> for JoinRef<'_> {
     fn equivalent(&self, id: &Arc<JoinId>) -> bool {
-        *self.ranking == id.ranking && *self.tenant == id.tenant
+        self.ranking == id.ranking.as_str() && *self.tenant == id.tenant
     }
 }
 
@@ -71,12 +80,16 @@ pub(crate) struct Restored {
 }
 
 impl JoinId {
+    pub(crate) fn new(tenant: &Tenant, ranking: &RankingId) -> Self {
+        Self { tenant: tenant.clone(), ranking: short(ranking.as_str()).into() }
+    }
+
     pub(crate) fn of(ranking: &Ranking) -> Self {
-        Self { tenant: ranking.tenant.clone(), ranking: ranking.id.clone() }
+        Self::new(&ranking.tenant, &ranking.id)
     }
 
     pub(crate) fn borrowed(&self) -> JoinRef<'_> {
-        JoinRef { tenant: &self.tenant, ranking: &self.ranking }
+        JoinRef::new(&self.tenant, &self.ranking)
     }
 
     pub(crate) fn key(&self) -> Key {
@@ -270,7 +283,7 @@ pub(crate) fn interactions_value(interactions: &[Interaction]) -> (Slot, Stored)
 
 /// Where a closed record lies until it is durable elsewhere; numbers go up from one to the next.
 pub(crate) fn closed_key(tenant: &Tenant, number: u64, id: &str) -> Key {
-    Key::new(tenant, Scope::Outbox(format!("closed {number:016x} {id}").into()))
+    Key::new(tenant, Scope::Outbox(format!("closed {number:016x} {}", short(id)).into()))
 }
 
 /// The number of a closed record; none of one whose key was made by an older version.

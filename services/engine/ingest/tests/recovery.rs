@@ -12,7 +12,7 @@ use rankwright_clickthrough::{
 use rankwright_event::Event;
 use rankwright_ingest::Feedback;
 use rankwright_state::file::FileOptions;
-use rankwright_state::{FileStore, Store};
+use rankwright_state::{FileStore, Space, Store};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -254,6 +254,43 @@ async fn rankings_that_memory_has_no_room_for_are_as_good_as_those_in_it() {
             }
         }
     }
+}
+
+#[tokio::test]
+async fn rankings_with_long_ids_are_read_back_and_close() {
+    let name = |number: i64| -> &'static str { Box::leak(format!("{number}{}", "x".repeat(4000)).into_boxed_str()) };
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut service = in_folder(folder.path()).await;
+    service.settings.max_open = 1;
+    let mut ingest = service.ingest().await;
+    apply(&mut ingest, (0..3).map(|number| shown(name(number), &["a", "b"], number)).collect()).await;
+    let clicks = [("c0", 0), ("c2", 2), ("c3", 0)];
+    apply(&mut ingest, clicks.map(|(id, number)| click(id, name(number), "a", 10)).to_vec()).await;
+    ingest.finish().await.expect("finishes");
+    let records = by_id(service.records());
+    let told = records.iter().map(|record| (record.ranking.as_str(), record.interactions.len()));
+    assert_eq!(told.collect::<Vec<_>>(), [(name(0), 2), (name(2), 1)]);
+    for space in [Space::Joins, Space::Outbox] {
+        assert!(service.state.scan(space).await.expect("lists").is_empty(), "{space:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_request_with_long_ids_that_is_repeated_after_a_crash_has_no_second_effect() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let now = |seconds: i64| rankwright_event::Timestamp::from_millis(seconds * 1000);
+    let long = "c".repeat(4000);
+    let mut clicks = Vec::new();
+    for seconds in [10, 20, 400, 410] {
+        let service = in_folder(folder.path()).await;
+        let applied = feedback(&service).await.feed(vec![click(&long, None, "a", 1)], now(seconds)).await;
+        assert_eq!(applied.expect("takes it in").accepted, 1);
+        clicks.push(service.rows(&["a"], 12).await[0]);
+        let noted = service.state.scan(Space::Seen).await.expect("lists");
+        assert_eq!(noted.len(), 1);
+        assert!(noted.iter().all(|(key, _)| key.to_string().len() < 200), "{noted:?}");
+    }
+    assert_eq!(clicks, [1.0, 1.0, 2.0, 2.0]);
 }
 
 #[tokio::test]

@@ -44,6 +44,7 @@ struct Shared {
     connections: Arc<Connections>,
     gate: Gate,
     arrivals: Arrivals,
+    arrived: Room,
     room: Room,
     pool: Pool,
     tracer: Tracer,
@@ -164,6 +165,12 @@ impl App {
         &self.shared.arrivals
     }
 
+    /// Room for bodies that arrive.
+    pub(crate) fn arrived(&self) -> &Room {
+        &self.shared.arrived
+    }
+
+    /// Room for what bodies unpack.
     pub(crate) fn room(&self) -> &Room {
         &self.shared.room
     }

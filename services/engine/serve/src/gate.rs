@@ -61,7 +61,7 @@ impl Gate {
     }
 }
 
-/// Memory for what requests unpack: for a few bodies of the largest size, together.
+/// Memory for bodies that arrive, or for what they unpack: for a few of the largest size, together.
 pub(crate) struct Room {
     kibibytes: Arc<Semaphore>,
     /// Of the largest body.
@@ -73,18 +73,36 @@ pub(crate) struct Reserved(OwnedSemaphorePermit);
 
 /// So many bodies of the largest size find room.
 const LARGE_BODIES: usize = 4;
+/// There is no less room for bodies that arrive than for so large ones: more than four small ones arrive at a time.
+const USUAL_LIMIT: usize = 32 << 20;
 
 impl Room {
     /// Room for bodies of up to `largest` bytes.
     pub(crate) fn new(largest: usize) -> Self {
-        let largest = kibibytes(largest).min(Semaphore::MAX_PERMITS / LARGE_BODIES).min(u32::MAX as usize);
-        Self { kibibytes: Arc::new(Semaphore::new(LARGE_BODIES * largest)), largest: largest as u32 }
+        Self::with_room(0, largest)
+    }
+
+    /// Room for bodies of up to `largest` bytes that arrive, and until they are worked on.
+    pub(crate) fn for_arrivals(largest: usize) -> Self {
+        Self::with_room(USUAL_LIMIT, largest)
+    }
+
+    fn with_room(least: usize, largest: usize) -> Self {
+        let most = (Semaphore::MAX_PERMITS / LARGE_BODIES).min(u32::MAX as usize);
+        let (least, largest) = (kibibytes(least).min(most), kibibytes(largest).min(most));
+        Self { kibibytes: Arc::new(Semaphore::new(LARGE_BODIES * least.max(largest))), largest: largest as u32 }
+    }
+
+    /// Takes room for a body of so many bytes, and no more than for the largest, as soon as there is.
+    pub(crate) async fn reserve_for(&self, bytes: usize) -> Reserved {
+        let wanted = kibibytes(bytes).min(self.largest as usize);
+        let taken = self.kibibytes.clone().acquire_many_owned(wanted as u32).await;
+        Reserved(taken.expect("the semaphore is never closed"))
     }
 
     /// Takes room for a body of the largest size, as soon as there is.
     pub(crate) async fn reserve(&self) -> Reserved {
-        let taken = self.kibibytes.clone().acquire_many_owned(self.largest).await;
-        Reserved(taken.expect("the semaphore is never closed"))
+        self.reserve_for(usize::MAX).await
     }
 }
 
@@ -107,7 +125,7 @@ pub(crate) struct Arrivals {
 }
 
 /// A body is small up to so many bytes; one of a length that nobody knows is not.
-const SMALL: u64 = 64 << 10;
+pub(crate) const SMALL: u64 = 64 << 10;
 /// For each request that may be worked on at once, so many small bodies may be on their way.
 const SMALL_EACH: usize = 16;
 
@@ -159,5 +177,13 @@ mod tests {
         assert!(other.is_some() && room.reserve().now_or_never().is_none());
         drop((large, other));
         assert_eq!(room.kibibytes.available_permits(), LARGE_BODIES << 15);
+    }
+
+    #[test]
+    fn bodies_that_arrive_have_room_for_more_than_four_where_none_is_large() {
+        let room = Room::for_arrivals(1 << 20);
+        let reserved: Vec<_> = (0..129).map_while(|_| room.reserve_for(2 << 20).now_or_never()).collect();
+        assert_eq!(reserved.len(), 128, "a body is no larger than the largest");
+        assert_eq!(Room::for_arrivals(64 << 20).kibibytes.available_permits(), LARGE_BODIES << 16);
     }
 }

@@ -18,6 +18,7 @@ pub use connections::Connections;
 
 use crate::app::{App, Phase};
 use crate::http::{self, Peer};
+use crate::seldom;
 use axum::Router;
 use axum::http::{HeaderValue, header};
 use axum::response::Response;
@@ -142,9 +143,14 @@ pub async fn serve(
     let watched = GracefulShutdown::new();
     let mut stop = std::pin::pin!(stop);
     let mut accepting = Box::pin(server.accept(&listener)); // what is accepted and waits for a place is kept
+    let mut minutes = tokio::time::interval(seldom::PAUSE);
     loop {
         tokio::select! {
             () = &mut stop => break,
+            _ = minutes.tick() => {
+                server.connections.say_rest(false);
+                continue;
+            }
             (stream, peer, place) = &mut accepting => server.connect(stream, peer, place, watched.watcher()),
         }
         accepting.set(server.accept(&listener));
@@ -165,6 +171,7 @@ pub async fn serve(
     if tokio::time::timeout_at(end, watched.shutdown()).await.is_err() {
         tracing::warn!(seconds = timing.drain.as_secs(), "requests were cut off that did not finish in time");
     }
+    server.connections.say_rest(true);
     Ok(())
 }
 

@@ -6,19 +6,19 @@ use crate::{Kafka, Kinesis, Pulsar, kafka, pulsar};
 use rankwright_config::{SourceConfig, SourceKind};
 use std::sync::Arc;
 
-/// Looks at what of a source its client alone knows, before anything else is done.
+/// Looks at what of a source its client alone knows, before anything else is done; what to warn of.
 ///
 /// # Errors
 /// With the first option that there is not, or whose value is none; where this program has no clients of streams.
-pub fn check(source: &SourceConfig) -> Result<(), Error> {
+pub fn check(source: &SourceConfig) -> Result<Vec<String>, Error> {
     match &source.kind {
-        SourceKind::File { .. } => Ok(()),
+        SourceKind::File { .. } => Ok(Vec::new()),
         #[cfg(feature = "streams")]
         SourceKind::Kafka { options, .. } => Ok(kafka::check_all(options)?),
         #[cfg(feature = "streams")]
         SourceKind::Pulsar { options, .. } => Ok(pulsar::check_all(options)?),
         #[cfg(feature = "streams")]
-        SourceKind::Kinesis { .. } => Ok(()),
+        SourceKind::Kinesis { .. } => Ok(Vec::new()),
         #[cfg(not(feature = "streams"))]
         _ => Err(Error::NotBuilt),
     }

@@ -111,9 +111,7 @@ impl Pulsar {
         else {
             return Err(Error::Unavailable { what: "this source as a topic of Pulsar".to_owned() });
         };
-        let options = Options::read(options, |key, reason| {
-            tracing::warn!(option = %key, "source.options: ignored, {reason}");
-        })?;
+        let options = Options::read(options, |_, _| ())?; // `check_all` has warned of them
         let role = match subscription_type {
             _ if bounded => Role::Bounded,
             Subscription::Exclusive => Role::Alone,

@@ -4,12 +4,13 @@
 use crate::{Key, Space};
 use rankwright_event::Timestamp;
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
 /// Keys by the time of their newest value, for each space.
 #[derive(Default)]
 pub(crate) struct Timeline {
-    times: HashMap<Key, Timestamp>,
-    order: HashMap<Space, BTreeSet<(Timestamp, Key)>>,
+    times: HashMap<Arc<Key>, Timestamp>,
+    order: HashMap<Space, BTreeSet<(Timestamp, Arc<Key>)>>,
 }
 
 impl Timeline {
@@ -20,12 +21,15 @@ impl Timeline {
             return;
         }
         let order = self.order.entry(space).or_default();
-        if let Some(before) = self.times.remove(key) {
-            order.remove(&(before, key.clone()));
-        }
+        let known = self.times.remove_entry(key).map(|(known, before)| {
+            let entry = (before, known);
+            order.remove(&entry);
+            entry.1
+        });
         if let Some(newest) = newest {
+            let key = known.unwrap_or_else(|| Arc::new(key.clone()));
             self.times.insert(key.clone(), newest);
-            order.insert((newest, key.clone()));
+            order.insert((newest, key));
         }
     }
 
@@ -37,7 +41,7 @@ impl Timeline {
     /// At most so many keys of a space that have no value newer than `until`, the oldest first.
     pub(crate) fn oldest(&self, space: Space, until: Timestamp, limit: usize) -> Vec<Key> {
         let order = self.order.get(&space).into_iter().flatten();
-        order.take_while(|(newest, _)| *newest <= until).take(limit).map(|(_, key)| key.clone()).collect()
+        order.take_while(|(newest, _)| *newest <= until).take(limit).map(|(_, key)| (**key).clone()).collect()
     }
 }
 

@@ -218,7 +218,7 @@ pub(crate) fn options(task: &Task<'_>, levels: &[f32]) -> Result<Vec<(String, St
 }
 
 /// Bytes as a message tells them.
-fn mebibytes(bytes: u64) -> String {
+pub(crate) fn mebibytes(bytes: u64) -> String {
     format!("{} MiB", bytes >> 20)
 }
 

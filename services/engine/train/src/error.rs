@@ -88,6 +88,24 @@ pub enum Error {
         /// The most there may be.
         most: usize,
     },
+    /// The vectors of a recommender take more memory than there is.
+    #[error(
+        "model {model:?} has {vectors} visitors and items, whose vectors of {factors} factors take {}, and this machine or container has {}: \
+         lower `factors`, or select fewer rankings",
+        booster::mebibytes(*needed), booster::mebibytes(*available)
+    )]
+    OverMemory {
+        /// Name of the model.
+        model: String,
+        /// Bytes that they take.
+        needed: u64,
+        /// Bytes of the machine or container.
+        available: u64,
+        /// How many vectors.
+        vectors: usize,
+        /// `factors` as configured.
+        factors: usize,
+    },
     /// The type of model needs no training.
     #[error("model {model:?} is of type {kind}, which is not trained")]
     NothingToTrain {

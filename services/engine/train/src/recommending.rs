@@ -4,6 +4,7 @@ use crate::ahead;
 use crate::booster::Iteration;
 use crate::dataset::Reading;
 use crate::error::Error;
+use crate::memory;
 use crate::quality::{Candidate, Measured, Running};
 use crate::report::{Answer, Quality, Trained};
 use crate::selector::accepts;
@@ -24,6 +25,8 @@ const LOOKED_AT: usize = 10;
 const ENOUGH: usize = 100;
 /// The most interactions that are learned from: 2.4 GB of them.
 pub(crate) const MOST: usize = 100_000_000;
+/// A vector has room for a multiple of so many factors.
+const LANES: usize = 16;
 /// Below this number of visitors the last item of every second one is held out, else of every tenth.
 const FEW_VISITORS: usize = 5_000;
 
@@ -91,6 +94,7 @@ impl Fit for Als {
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Recommender, Error> {
         let matrix = all.matrix(without).map_err(|source| full(model, source))?;
+        check_memory(model, matrix.users.len() + matrix.items.len(), self.factors, memory::available())?;
         let settings = als::Settings {
             factors: self.factors,
             iterations: self.iterations,
@@ -355,6 +359,18 @@ type Span = Option<(Timestamp, Timestamp)>;
 
 fn widened(span: Span, at: Timestamp) -> (Timestamp, Timestamp) {
     span.map_or((at, at), |(first, last)| (first.min(at), last.max(at)))
+}
+
+/// Refuses vectors of visitors and items that take more memory than there is, as far as it is known how much that is.
+fn check_memory(model: &str, vectors: usize, factors: usize, available: Option<u64>) -> Result<(), Error> {
+    let vector = factors.next_multiple_of(LANES) * size_of::<f32>();
+    let needed = vectors as u64 * vector as u64;
+    match available {
+        Some(available) if needed > available => {
+            Err(Error::OverMemory { model: model.to_owned(), needed, available, vectors, factors })
+        }
+        _ => Ok(()),
+    }
 }
 
 fn full(model: &str, source: rankwright_recommend::Full) -> Error {

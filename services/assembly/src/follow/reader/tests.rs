@@ -254,6 +254,7 @@ async fn the_events_of_a_stream_count_in_the_status_and_clicks_of_unknown_rankin
     assert_eq!(status["unknownRankings"], json!({"interactions": 1, "share": 0.5, "examples": ["nowhere"]}));
     assert_eq!(status["openRankings"], 1);
     assert!(status["openRankingBytes"].as_u64().is_some_and(|bytes| bytes > 400), "{status}");
+    assert!(status["outboxBytes"].is_u64(), "{status}");
 }
 
 #[tokio::test]

@@ -27,9 +27,16 @@ pub(super) struct Features {
 pub(super) fn features(value: &Value<'_>) -> Features {
     let mut names = BTreeMap::new();
     let definitions = value.list("a list of features");
-    let read = |definition| feature(definition, &mut names).map(|feature| (definition, feature));
-    let (features, empty): (Vec<_>, Vec<_>) =
-        definitions.iter().filter_map(read).partition(|(_, feature)| feature.columns().next().is_some());
+    let (mut features, mut empty) = (Vec::new(), Vec::new());
+    for definition in &definitions {
+        let mistakes = definition.report.mistakes();
+        let Some(feature) = feature(definition, &mut names) else { continue };
+        if feature.columns().next().is_some() {
+            features.push((definition, feature));
+        } else if definition.report.mistakes() == mistakes {
+            empty.push((definition, feature)); // else its columns are wrong, and a model that lists it is not
+        }
+    }
     clashes(&features);
     for (definition, _) in &empty {
         definition.warn("an empty list gives the feature no columns: it is left out");

@@ -29,6 +29,17 @@ fn lambdamart(keys: &str) -> (String, String, Option<String>) {
 }
 
 #[test]
+fn a_feature_whose_columns_are_wrong_is_one_mistake_of_its_own_and_none_of_its_model() {
+    let of = |definition: &str| {
+        let model = "models: {m: {type: lambdamart, weights: {click: 1}, features: [f]}}";
+        errors(&format!("features: [{{name: f, {definition}}}]\n{model}")).mistakes().len()
+    };
+    assert_eq!(of("type: interacted_with, interaction: click, field: [interaction:click.foo]"), 1);
+    assert_eq!(of("type: rate, top: a, bottom: b, bucket: 1d, periods: {a: b}"), 1);
+    assert_eq!(of("type: vector, field: item.sizes, reduce: [smallest]"), 1);
+}
+
+#[test]
 fn all_mistakes_come_at_once_each_with_its_place() {
     let text = "\
 modls: {}

@@ -13,11 +13,12 @@ use std::sync::Arc;
 
 impl Ingest {
     pub(super) async fn ranking(&mut self, mut ranking: Ranking) -> Result<(), Error> {
-        if self.join.place(&JoinRef { tenant: &ranking.tenant, ranking: &ranking.id }).is_some() {
+        let id = JoinRef::new(&ranking.tenant, &ranking.id);
+        if self.join.place(&id).is_some() {
             self.counters.repeated += 1;
             return Ok(());
         }
-        if self.join.is_awaited(&JoinRef { tenant: &ranking.tenant, ranking: &ranking.id }) {
+        if self.join.is_awaited(&id) {
             self.remove(&JoinId::of(&ranking)); // a list that waited may be longer than that of the open ranking, and longer ones stay
         }
         ranking.shrink_to_fit();
@@ -61,11 +62,11 @@ impl Ingest {
 
     pub(super) async fn interaction(&mut self, interaction: Interaction) -> Result<(), Error> {
         let Some(ranking) = &interaction.ranking else { return self.unranked(interaction).await };
-        if self.join.place(&JoinRef { tenant: &interaction.tenant, ranking }).is_some() {
+        if self.join.place(&JoinRef::new(&interaction.tenant, ranking)).is_some() {
             self.joined(interaction).await?;
             return self.make_room().await;
         }
-        let id = JoinId { tenant: interaction.tenant.clone(), ranking: ranking.clone() };
+        let id = JoinId::new(&interaction.tenant, ranking);
         match self.join.wait(&id, interaction) {
             Waits::Kept => self.changed(id),
             Waits::Known => {} // it takes effect once, with its ranking, as where the state is shared
@@ -77,8 +78,8 @@ impl Ingest {
     /// An interaction of an open ranking takes effect.
     async fn joined(&mut self, interaction: Interaction) -> Result<(), Error> {
         self.plan.interaction(&interaction, &mut self.overlay);
-        let Some(ranking) = interaction.ranking.clone() else { return Ok(()) };
-        let id = JoinId { tenant: interaction.tenant.clone(), ranking };
+        let Some(ranking) = &interaction.ranking else { return Ok(()) };
+        let id = JoinId::new(&interaction.tenant, ranking);
         if self.join.place(&id.borrowed()) == Some(Place::Stored) {
             let open = self.stored(&id).await?;
             let let_go = self.join.put_back(open);

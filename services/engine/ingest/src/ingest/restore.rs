@@ -52,7 +52,14 @@ impl Ingest {
     fn restore_join(&mut self, key: Key, entity: &Entity) -> Result<(), Error> {
         let record = restored(&key, entity)?;
         let Scope::Join(ranking) = &key.scope else { return Ok(()) };
-        let id = JoinId { tenant: key.tenant.clone(), ranking: ranking.clone() };
+        let id = JoinId::new(&key.tenant, ranking);
+        if id.ranking != *ranking {
+            // versions before this one kept a record under an id of any length
+            self.overlay.remove(&key);
+            if !record.sealed {
+                self.overlay.absorb(&id.key(), entity);
+            }
+        }
         let Some(shown) = record.shown else {
             for interaction in record.interactions {
                 self.join.wait_anyhow(id.clone(), interaction);

@@ -10,7 +10,9 @@ use rankwright_config::Config;
 use rankwright_event::{Event, Interaction, RankedItem, Ranking, Tenant, Timestamp};
 use rankwright_feature::Plan;
 use rankwright_state::file::FileOptions;
-use rankwright_state::{Cell, Commit, Entity, FileStore, Parts, Position, Slot, Space, Store, Stored, Writer};
+use rankwright_state::{
+    Cell, Commit, Entity, FileStore, Key, Parts, Position, Scope, Slot, Space, Store, Stored, Writer,
+};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -48,6 +50,47 @@ async fn a_record_that_an_older_version_sealed_is_owed_and_in_nobody_s_way() {
     let records: Vec<_> = kept.read().expect("reads").map(|entry| entry.expect("a whole record").1).collect();
     let told: Vec<_> = records.iter().map(|record| (record.timestamp, record.interactions.len())).collect();
     assert_eq!(told, [(timestamp, 1)]);
+    for space in [Space::Joins, Space::Outbox] {
+        assert!(store.scan(space).await.expect("lists").is_empty(), "{space:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_an_older_version_kept_under_long_ids_goes_on_and_leaves_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = FileStore::open(folder.path(), FileOptions::default(), "test").expect("opens");
+    let store: Arc<dyn Store> = Arc::new(store);
+    let (open, awaited) = ("o".repeat(1000), "w".repeat(1000));
+    let shown = |id: &str| Ranking {
+        id: id.into(),
+        timestamp: Timestamp::from_millis(1000),
+        tenant: Tenant::default(),
+        user: None,
+        session: None,
+        fields: Vec::new(),
+        items: vec![RankedItem { id: "a".into(), fields: vec![], label: None, score: None }],
+    };
+    let (slot, clicked) = record::interactions_value(&[click("c1", Some(&open))]);
+    let mut of_open = Entity::one(slot, clicked);
+    let (slot, ranking) = record::shown_value(&shown(&open), &[], &[]);
+    of_open.absorb_value(slot, &ranking);
+    let (slot, early) = record::interactions_value(&[click("early", Some(&awaited))]);
+    let key = |id: &str| Key::new(&Tenant::default(), Scope::Join(id.into()));
+    let writes = vec![(key(&open), Some(of_open)), (key(&awaited), Some(Entity::one(slot, early)))];
+    let lease = store.acquire(&Writer("test".into())).await.expect("is free");
+    let commit = Commit { from: lease.position.clone(), to: Position("1".into()), writes, ..Commit::default() };
+    store.commit(&lease, commit).await.expect("commits");
+
+    let kept = Arc::new(nothing_kept());
+    let mut ingest = ingest(&store, kept.clone()).await;
+    let events = vec![Event::Interaction(click("c2", Some(&open))), Event::Ranking(shown(&awaited))];
+    ingest.apply(events, Position("2".into())).await.expect("takes them in");
+    ingest.finish().await.expect("finishes");
+    let records = kept.read().expect("reads").map(|entry| entry.expect("a whole record").1);
+    let mut told: Vec<_> =
+        records.map(|record| (record.ranking.as_str()[..1].to_owned(), record.interactions.len())).collect();
+    told.sort();
+    assert_eq!(told, [("o".to_owned(), 2), ("w".to_owned(), 1)]);
     for space in [Space::Joins, Space::Outbox] {
         assert!(store.scan(space).await.expect("lists").is_empty(), "{space:?}");
     }

@@ -138,7 +138,8 @@ impl Closer {
 
     /// What happened so far.
     pub fn counters(&self) -> Counters {
-        Counters { outbox: self.outbox.len() as u64, ..self.done }
+        let (outbox, outbox_bytes) = (self.outbox.len() as u64, self.outbox.bytes() as u64);
+        Counters { outbox, outbox_bytes, ..self.done }
     }
 
     /// Some rankings that interactions waited for in vain.

@@ -159,6 +159,7 @@ impl Builder {
             connections,
             gate,
             arrivals: Arrivals::before(config.api.limits.max_concurrent_requests),
+            arrived: Room::for_arrivals(config.api.limits.max_body_bytes),
             room: Room::new(config.api.limits.max_body_bytes),
             pool: Pool::start()?,
             tracer,

@@ -1,7 +1,7 @@
 //! Reading a request's body: so large, so long, and no more.
 
 use crate::app::App;
-use crate::gate::Place;
+use crate::gate::{Place, Reserved, Room, SMALL};
 use crate::http::encoding::{Encoding, Undecodable};
 use crate::http::failure::{Code, Failure};
 use crate::http::rank::overloaded;
@@ -11,10 +11,13 @@ use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::Request;
 use axum::http::header;
 use http_body_util::BodyExt;
+use std::time::Duration;
 use tokio::time::timeout;
 
+#[derive(Debug)]
 enum Broken {
     TooLarge,
+    NoRoom,
     Cut(axum::Error),
 }
 
@@ -27,17 +30,21 @@ pub(super) async fn admit(app: &App, request: Request) -> Result<(Place, Bytes),
     let encoding = Encoding::of(request.headers())?;
     let arriving = app.arrivals().enter(request.body().size_hint().exact());
     let arriving = arriving.ok_or_else(|| crowded(app))?;
-    let body = read(app, request).await?;
+    let (body, arrived) = read(app, request).await?;
     drop(arriving);
     let place = app.gate().enter().ok_or_else(|| overloaded(app))?;
     match encoding {
-        None => Ok((place, body)),
+        None => match arrived {
+            None => Ok((place, body)),
+            Some(arrived) => Ok((place.with(arrived), body)),
+        },
         Some(encoding) => {
             // a small body may become a large one, and many of them come at once
             let room = timeout(app.limits().api.request_timeout, app.room().reserve()).await;
             let mut room = room.map_err(|_| overloaded(app))?;
             let body = decoded(app, encoding, body).await?;
             room.shrink_to(body.len());
+            drop(arrived);
             Ok((place.with(room), body))
         }
     }
@@ -64,17 +71,30 @@ fn crowded(app: &App) -> Failure {
     ))
 }
 
-/// The whole body.
-async fn read(app: &App, request: Request) -> Result<Bytes, Failure> {
+/// A request whose body does not arrive, as large ones have all the room.
+fn no_room(app: &App) -> Failure {
+    app.metrics().refused(Refusal::Overload);
+    Failure::overloaded(
+        "too many large bodies are on their way or worked on already: they take as much memory as they may",
+    )
+}
+
+/// The whole body, and the room that it takes where it is large.
+async fn read(app: &App, request: Request) -> Result<(Bytes, Option<Reserved>), Failure> {
     let limits = app.limits().api;
     let announced = announced_len(&request);
     let mut body = request.into_body();
     let outcome = match announced {
         Some(len) if len > limits.max_body_bytes as u64 => Ok(Err(Broken::TooLarge)),
-        _ => timeout(limits.request_timeout, collect(&mut body, limits.max_body_bytes)).await,
+        _ => {
+            let patience = limits.request_timeout / 2; // the rest is for the client
+            let collected = collect(&mut body, limits.max_body_bytes, app.arrived(), patience);
+            timeout(limits.request_timeout, collected).await
+        }
     };
     match outcome {
-        Ok(Ok(bytes)) => Ok(bytes),
+        Ok(Ok(body)) => Ok(body),
+        Ok(Err(Broken::NoRoom)) => Err(no_room(app)),
         Ok(Err(Broken::Cut(error))) => Err(Failure::invalid(format!("the body could not be read: {error}"), "")),
         Ok(Err(Broken::TooLarge)) => Err(too_large(app)),
         Err(_) => {
@@ -94,28 +114,43 @@ fn too_large(app: &App) -> Failure {
     Failure::new(Code::TooLarge, format!("the body is larger than {most} bytes (api.limits.maxBodyBytes)"))
 }
 
-/// A body of one piece is taken as it is, without a copy.
-async fn collect(body: &mut Body, most: usize) -> Result<Bytes, Broken> {
+/// A body of one piece is taken as it is, without a copy. One that turns out large waits for room before more of it is read: until
+/// then it holds none, however much of it is announced.
+async fn collect(
+    body: &mut Body,
+    most: usize,
+    room: &Room,
+    patience: Duration,
+) -> Result<(Bytes, Option<Reserved>), Broken> {
     let first = next(body).await?.unwrap_or_default();
     if first.len() > most {
         return Err(Broken::TooLarge);
     }
-    let Some(second) = next(body).await? else { return Ok(first) };
-    let mut all = Vec::with_capacity((first.len() + second.len()).max(expected(body)).min(most));
-    all.extend_from_slice(&first);
-    let mut piece = Some(second);
+    let Some(second) = next(body).await? else { return Ok((first, None)) };
+    let mut all = Vec::from(first);
+    let (mut piece, mut reserved) = (Some(second), None);
     while let Some(bytes) = piece {
-        if all.len() + bytes.len() > most {
+        let len = all.len() + bytes.len();
+        if len > most {
             return Err(Broken::TooLarge);
+        }
+        if len as u64 > SMALL && reserved.is_none() {
+            let announced = exact(body).map_or(most, |rest| len.saturating_add(rest).min(most));
+            reserved = Some(timeout(patience, room.reserve_for(announced)).await.map_err(|_| Broken::NoRoom)?);
+            all.reserve_exact(exact(body).map_or(bytes.len(), |_| announced - all.len()));
         }
         all.extend_from_slice(&bytes);
         piece = next(body).await?;
     }
-    Ok(all.into())
+    if let Some(reserved) = &mut reserved {
+        reserved.shrink_to(all.len());
+    }
+    Ok((all.into(), reserved))
 }
 
-fn expected(body: &Body) -> usize {
-    usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX)
+/// How much of a body is to come, where its client has said how long it is.
+fn exact(body: &Body) -> Option<usize> {
+    usize::try_from(body.size_hint().exact()?).ok()
 }
 
 /// The next piece of data; trailers are skipped.
@@ -126,4 +161,44 @@ async fn next(body: &mut Body) -> Result<Option<Bytes>, Broken> {
         }
     }
     Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures_util::{StreamExt, stream};
+    use std::convert::Infallible;
+
+    const MIB: usize = 1 << 20;
+    const PIECE: usize = 16 << 10;
+    const PATIENCE: Duration = Duration::from_secs(15);
+
+    /// So many bytes in pieces, behind which the end comes, or nothing.
+    fn body(bytes: usize, stalls: bool) -> Body {
+        let pieces = vec![Ok::<_, Infallible>(Bytes::from(vec![0; PIECE])); bytes / PIECE];
+        let pieces = stream::iter(pieces);
+        if stalls { Body::from_stream(pieces.chain(stream::pending())) } else { Body::from_stream(pieces) }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn large_bodies_arrive_as_far_as_there_is_room_and_small_ones_anyhow() {
+        let room = Room::new(MIB);
+        let stalls = || Box::pin(async { collect(&mut body(MIB / 2, true), MIB, &room, PATIENCE).await.is_ok() });
+        let mut stalling = [stalls(), stalls(), stalls(), stalls()];
+        for one in &mut stalling {
+            assert!(timeout(Duration::from_secs(1), one).await.is_err(), "it does not come to its end");
+        }
+        let arrives = async |bytes: usize| collect(&mut body(bytes, false), MIB, &room, PATIENCE).await;
+        assert!(matches!(arrives(MIB / 2).await, Err(Broken::NoRoom)));
+        assert!(matches!(arrives(4 * PIECE).await, Ok((bytes, None)) if bytes.len() == 4 * PIECE));
+        assert!(matches!(arrives(PIECE).await, Ok((bytes, None)) if bytes.len() == PIECE));
+        drop(stalling);
+        let mut held = Vec::new();
+        for _ in 0..7 {
+            held.push(arrives(MIB / 2).await);
+        }
+        let whole = |body: &Result<(Bytes, Option<Reserved>), Broken>| matches!(body, Ok((bytes, Some(_))) if bytes.len() == MIB / 2);
+        assert!(held.iter().all(whole), "each holds what it takes, and room for a large one was left");
+        assert!(matches!(arrives(MIB / 2).await, Err(Broken::NoRoom)));
+    }
 }

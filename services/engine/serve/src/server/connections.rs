@@ -142,15 +142,32 @@ impl Connections {
         }
         self.metrics.count(why, closed as u64);
         if let Some(closed) = self.said[why as usize].count(closed as u64, Instant::now()) {
-            let open = self.metrics.open.get();
-            tracing::warn!(
-                closed,
-                open,
-                most = self.most,
-                "connections that wait for their clients were closed: {}",
-                why.reason()
-            );
+            self.say_closed(closed, why);
         }
+    }
+
+    /// Says what has happened again within a minute, when that is over, or at last.
+    pub(super) fn say_rest(&self, is_last: bool) {
+        let now = Instant::now();
+        if let Some(times) = self.not_accepted.rest(now, is_last) {
+            tracing::warn!(times, "connections were not accepted");
+        }
+        for why in Closed::ALL {
+            if let Some(closed) = self.said[why as usize].rest(now, is_last) {
+                self.say_closed(closed, why);
+            }
+        }
+    }
+
+    fn say_closed(&self, closed: u64, why: Closed) {
+        let open = self.metrics.open.get();
+        tracing::warn!(
+            closed,
+            open,
+            most = self.most,
+            "connections that wait for their clients were closed: {}",
+            why.reason()
+        );
     }
 }
 

@@ -17,9 +17,10 @@ const RENAMED: [(&str, &str); 7] = [
 ];
 
 /// What has no use here, and why.
-const UNUSED: [(&str, &[&str]); 11] = [
+const UNUSED: [(&str, &[&str]); 12] = [
     ("keys are not read", &["key.deserializer"]),
-    ("events are JSON", &["value.deserializer"]),
+    ("events are JSON", &["schema.registry.url", "specific.avro.reader", "value.deserializer"]),
+    ("producers have it", &["buffer.memory", "max.block.ms"]),
     ("state.pipeline says how large batches are", &["max.poll.records"]),
     ("source.topic is read alone", &["exclude.internal.topics"]),
     ("librdkafka has time limits of its own", &["default.api.timeout.ms", "socket.connection.setup.timeout.max.ms"]),
@@ -53,7 +54,11 @@ const UNUSED: [(&str, &[&str]); 11] = [
     ),
     (
         "only Java clients have it",
-        &["internal.leave.group.on.close", "internal.throw.on.fetch.stable.offset.unsupported"],
+        &[
+            "internal.leave.group.on.close",
+            "internal.throw.on.fetch.stable.offset.unsupported",
+            "throw.on.fetch.stable.offset.unsupported",
+        ],
     ),
     ("messages are read by partition, not as a share group", &["share.acknowledgement.mode"]),
     (
@@ -225,6 +230,10 @@ mod tests {
         for key in oauth {
             let reason = unused(&format!("sasl.oauthbearer.{key}"), &BTreeMap::new());
             assert_eq!(reason, Some("logins are PLAIN or SCRAM"), "{key}");
+        }
+        for key in ["throw.on.fetch.stable.offset.unsupported", "schema.registry.url", "buffer.memory", "max.block.ms"]
+        {
+            assert!(unused(key, &BTreeMap::new()).is_some(), "{key}");
         }
         assert!(unused("share.acknowledgement.mode", &BTreeMap::new()).is_some_and(|why| why.contains("share group")));
     }

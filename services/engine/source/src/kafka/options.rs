@@ -42,25 +42,19 @@ const DEFAULTS: [(&str, &str); 8] = [
 /// Milliseconds without a heartbeat after which a reader is away: the default of librdkafka.
 const SESSION_TIMEOUT: u64 = 45_000;
 
-/// The settings of a reader; what cannot be set is left out with a warning.
+/// The settings of a reader, without what [`check_all`] warns of.
 pub(super) fn client(brokers: &str, group: &str, options: &BTreeMap<String, String>) -> Result<ClientConfig, Error> {
     let mut config = ClientConfig::new();
     for (key, value) in DEFAULTS {
         config.set(key, value);
     }
-    let Settings { values, moved } = settings(options)?;
+    let values = settings(options)?.values;
     // it may not be above the time within which a reader has to poll
     if let Some(interval) = values.get("max.poll.interval.ms").and_then(|interval| interval.parse::<u64>().ok()) {
         config.set("session.timeout.ms", interval.min(SESSION_TIMEOUT).to_string());
     }
     for (key, value) in values {
         config.set(key, value);
-    }
-    for (key, from, to) in moved {
-        tracing::warn!(option = %key, value = %from, "source.options: outside the range of librdkafka, {to} is used");
-    }
-    for (key, reason) in options.keys().filter_map(|key| Some((key, ignored(key, options)?))) {
-        tracing::warn!(option = %key, "source.options: ignored, {reason}");
     }
     // the newer group protocol has the broker assign partitions, likewise one by one
     let by_broker = options.get("group.protocol").is_some_and(|protocol| protocol == "consumer");
@@ -72,9 +66,13 @@ pub(super) fn client(brokers: &str, group: &str, options: &BTreeMap<String, Stri
     Ok(config)
 }
 
-/// Looks at all options, whatever they are for.
-pub(crate) fn check_all(options: &BTreeMap<String, String>) -> Result<(), Error> {
-    settings(options).map(drop)
+/// Looks at all options, whatever they are for; what to warn of.
+pub(crate) fn check_all(options: &BTreeMap<String, String>) -> Result<Vec<String>, Error> {
+    let moved = settings(options)?.moved.into_iter().map(|(key, from, to)| {
+        format!("source.options.{key}: {from} is outside the range of librdkafka, {to} is used")
+    });
+    let unused = options.keys().filter_map(|key| Some((key, ignored(key, options)?)));
+    Ok(moved.chain(unused.map(|(key, reason)| format!("source.options.{key}: ignored, {reason}"))).collect())
 }
 
 /// Options as librdkafka takes them.
@@ -252,6 +250,18 @@ mod tests {
         assert_eq!(found, [Some("/key.pem".to_owned()), Some("/key.pem".to_owned()), None]);
         let p12 = [("ssl.keystore.location", "/key.p12"), ("ssl.keystore.type", "PKCS12")];
         assert_eq!(set(&p12, "ssl.keystore.location").as_deref(), Some("/key.p12"));
+    }
+
+    #[test]
+    fn what_is_ignored_or_changed_is_warned_of() {
+        let given = [("fetch.max.bytes", "2147483647"), ("group.id", "other"), ("max.poll.records", "500")];
+        let expected = [
+            "source.options.fetch.max.bytes: 2147483647 is outside the range of librdkafka, 2147483135 is used",
+            "source.options.group.id: ignored, it is set by source.groupId",
+            "source.options.max.poll.records: ignored, state.pipeline says how large batches are",
+        ];
+        assert_eq!(check_all(&options(&given)).expect("is right"), expected);
+        assert_eq!(check_all(&options(&[("client.id", "shop")])).expect("is right"), [""; 0]);
     }
 
     #[test]

@@ -39,9 +39,11 @@ impl std::fmt::Debug for Token {
     }
 }
 
-/// Looks at all options.
-pub(crate) fn check_all(options: &BTreeMap<String, String>) -> Result<(), Error> {
-    Options::read(options, |_, _| ()).map(drop)
+/// Looks at all options; what to warn of.
+pub(crate) fn check_all(options: &BTreeMap<String, String>) -> Result<Vec<String>, Error> {
+    let mut warnings = Vec::new();
+    Options::read(options, |key, reason| warnings.push(format!("source.options.{key}: ignored, {reason}")))?;
+    Ok(warnings)
 }
 
 impl Options {

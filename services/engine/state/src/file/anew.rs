@@ -3,6 +3,7 @@
 
 use super::FileOptions;
 use super::disk::{Disk, cannot_open, failed};
+use super::meta::{BUFFER_BYTES, FORMAT_ENTRY};
 use crate::Error;
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
 use std::fs::File;
@@ -16,6 +17,13 @@ impl Disk {
         for (from, buffer) in self.keyspaces(options) {
             let to = || KeyspaceCreateOptions::default().max_memtable_size(buffer);
             copy(from, &db.keyspace(from.name(), to).map_err(cannot_open(folder))?).map_err(failed("rewrite"))?;
+        }
+        // an empty journal would look like a lost one
+        let meta = self.meta.keyspace();
+        if let Some(format) = meta.get(FORMAT_ENTRY).map_err(failed("write anew"))? {
+            let to = || KeyspaceCreateOptions::default().max_memtable_size(BUFFER_BYTES);
+            let written = db.keyspace(meta.name(), to).and_then(|meta| meta.insert(FORMAT_ENTRY, format));
+            written.map_err(failed("write anew"))?;
         }
         db.persist(PersistMode::SyncAll).map_err(failed("flush to the disk"))?;
         // the store below forces files and their folders to the disk, but not the folders above

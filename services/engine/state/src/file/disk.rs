@@ -51,6 +51,11 @@ pub(super) enum Refusal {
         .journal.display(), in_place(.journal, *.at, *.newest)
     )]
     JournalAt { journal: PathBuf, at: usize, newest: bool },
+    #[error(
+        "it was finished, and neither its journal nor its tables say whose it is: they are lost or damaged; restore the folder from a \
+         backup, or remove it to begin again, and send the events again"
+    )]
+    Blank,
     #[error("it is no folder")]
     NoFolder,
     #[error("its tables are damaged ({0}): put a backup in its place, or remove the folder to start again")]
@@ -111,14 +116,15 @@ impl Disk {
             Trouble::Refused(refusal) => cannot_open(path)(refusal),
             Trouble::Io(error) => io(error),
         })?;
-        let mut unfinished = Vec::new();
+        let (mut unfinished, mut empty) = (Vec::new(), None);
         for trouble in journal::troubles(path).map_err(io)? {
             match trouble {
                 JournalTrouble::Unfinished { journal, bytes } => unfinished.push((journal, bytes)),
                 JournalTrouble::Damaged { journal, at, newest } if making.is_none() => {
                     return Err(cannot_open(path)(Refusal::JournalAt { journal, at, newest }));
                 }
-                JournalTrouble::Damaged { .. } => {}
+                JournalTrouble::Empty { journal } if making.is_none() => empty = Some(journal),
+                JournalTrouble::Damaged { .. } | JournalTrouble::Empty { .. } => {}
             }
         }
         let opened = || Database::builder(path).cache_size(blocks).open();
@@ -137,7 +143,14 @@ impl Disk {
                 "an unfinished commit is removed from the journal: its process, or the machine, ended while writing it"
             );
         }
-        let meta = Meta::open(&db, path, service)?;
+        let meta = Meta::open(&db, path, service, making.is_some())?;
+        if let Some(journal) = empty {
+            tracing::warn!(
+                journal = %journal.display(),
+                "the journal is empty, as it is for a moment when a new one is begun: if its process did not end then, commits are lost; \
+                 send the last events again"
+            );
+        }
         let keyspace = |name: &str| {
             let name = format!("{name}.{}", meta.generation);
             let options = || KeyspaceCreateOptions::default().max_memtable_size(options.buffer_bytes);

@@ -25,6 +25,8 @@ pub(super) enum Trouble {
     /// From this byte on it cannot be read, although commits that were finished may lie there.
     /// `newest` where no journal follows it.
     Damaged { journal: PathBuf, at: usize, newest: bool },
+    /// Nothing is written in the newest one.
+    Empty { journal: PathBuf },
 }
 
 /// Looks at every journal of a folder that is not open.
@@ -48,7 +50,12 @@ pub(super) fn troubles(folder: &Path) -> io::Result<Vec<Trouble>> {
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::UnexpectedEof) => continue,
             written => written?,
         };
-        troubles.extend(trouble(&written).map(|trouble| trouble(journal, Some(number) == newest)));
+        let is_newest = Some(number) == newest;
+        if is_newest && written.is_empty() {
+            troubles.push(Trouble::Empty { journal });
+        } else {
+            troubles.extend(trouble(&written).map(|trouble| trouble(journal, is_newest)));
+        }
     }
     Ok(troubles)
 }

@@ -22,6 +22,7 @@ use std::path::Path;
 ///
 /// Values are compact since version 2; a state of version 1 keeps those that it was begun with.
 const FORMAT: u32 = 2;
+pub(super) const FORMAT_ENTRY: &str = "format";
 const FIRST_GENERATION: u32 = 1;
 pub(super) const BUFFER_BYTES: u64 = 4 << 20;
 const LONGEST_NAME: usize = 32 << 10;
@@ -35,13 +36,14 @@ pub(super) struct Meta {
 }
 
 impl Meta {
-    /// Opens or makes the entries, and refuses those of newer versions and other services.
-    pub(super) fn open(db: &Database, path: &Path, service: &str) -> Result<Self, Error> {
+    /// Opens the entries, or makes those of a new state, and refuses those of newer versions and other services.
+    pub(super) fn open(db: &Database, path: &Path, service: &str, is_new: bool) -> Result<Self, Error> {
         let options = || KeyspaceCreateOptions::default().max_memtable_size(BUFFER_BYTES);
         let entries = db.keyspace("meta", options).map_err(cannot_open(path))?;
         let mut meta = Self { entries, format: FORMAT, generation: FIRST_GENERATION };
-        match meta.get("format")? {
-            None => meta.create(db, service)?,
+        match meta.get(FORMAT_ENTRY)? {
+            None if is_new => meta.create(db, service)?,
+            None => return Err(cannot_open(path)(Refusal::Blank)),
             Some(found) if found > FORMAT => {
                 return Err(Error::Newer { place: path.display().to_string(), found, known: FORMAT });
             }
@@ -60,7 +62,7 @@ impl Meta {
 
     fn create(&self, db: &Database, service: &str) -> Result<(), Error> {
         let mut batch = db.batch();
-        self.put(&mut batch, "format", &FORMAT)?;
+        self.put(&mut batch, FORMAT_ENTRY, &FORMAT)?;
         self.put(&mut batch, "service", &service)?;
         self.put(&mut batch, "live", &FIRST_GENERATION)?;
         batch.commit().map_err(failed("begin a state"))

@@ -264,6 +264,28 @@ async fn damage_in_a_journal_never_loses_a_commit_behind_it() {
     assert!(refused.contains("run `truncate -s ") && refused.contains("send the events again"), "{refused}");
 }
 
+/// All of a small state is in its journal: without it there is none, and none is begun in its place.
+#[tokio::test]
+async fn a_state_whose_journal_is_all_zeros_is_refused() {
+    let (folder, journal, bytes) = ten_commits().await;
+    for lost in [vec![0; bytes.len()], Vec::new()] {
+        std::fs::write(&journal, lost).expect("is written");
+        let troubles = journal::troubles(folder.path()).expect("can be read");
+        assert_eq!(troubles, [journal::Trouble::Empty { journal: journal.clone() }]);
+        let refused = refusal(&folder, "shop");
+        assert!(refused.contains("neither its journal nor its tables say whose it is"), "{refused}");
+    }
+}
+
+#[tokio::test]
+async fn a_state_that_was_written_anew_has_a_journal_in_which_something_is() {
+    let anew = folder();
+    let (folder, _, _) = ten_commits().await;
+    open(&folder, FileOptions::default()).write_anew(anew.path()).expect("is written");
+    assert_eq!(journal::troubles(anew.path()).expect("can be read"), []);
+    assert_eq!(open(&anew, FileOptions::default()).stats().await.expect("has a size").entities, 10);
+}
+
 #[test]
 fn the_state_of_another_service_is_refused() {
     let folder = folder();

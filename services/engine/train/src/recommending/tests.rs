@@ -1,5 +1,5 @@
 #![allow(clippy::unwrap_used)]
-use super::{Recommending, slow};
+use super::{Recommending, check_memory, slow};
 use crate::testing::store;
 use crate::{Error, Reason, Running, Training, decide};
 use rankwright_clickthrough::{Click, Clickthrough, Kind as RecordKind, Rows};
@@ -260,4 +260,18 @@ fn a_gate_compares_with_the_running_version_on_the_same_visitors() {
     assert!(same.publish && same.running == Some(same.candidate), "{same:?}");
     let worse = decide(gate, &candidate(&worse, running()));
     assert!(!worse.publish && worse.reason == Reason::Worse, "{worse:?}");
+}
+
+#[test]
+fn vectors_that_memory_has_no_room_for_are_refused_before_they_are_made() {
+    let fits = |available| check_memory("m", 1000, 100, available);
+    let needed = 1000 * 112 * 4; // 100 factors have the room of 112
+    assert!(fits(None).is_ok() && fits(Some(needed)).is_ok());
+    let Err(Error::OverMemory { needed: told, factors: 100, .. }) = fits(Some(needed - 1)) else { panic!("too large") };
+    assert_eq!(told, needed);
+    let refused = check_memory("m", 4_000_000, 10_000, Some(1 << 30)).unwrap_err().to_string();
+    assert!(
+        refused.contains("4000000 visitors and items") && refused.contains("has 1024 MiB: lower `factors`"),
+        "{refused}"
+    );
 }
