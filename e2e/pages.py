@@ -19,7 +19,7 @@ WORDS = 35
 PAGE = (300, 1000)
 VAGUE = re.compile(r"\b(nobody|somebody|whoever|anew|former|formerly|so many|told of)\b", re.I)  # name the component that acts, and use the usual word
 PLAIN = "name the component that acts, and use the usual word"
-MESSAGES = ("services/", "crds/")
+MESSAGES = ("services/", "crds/", "operator/")
 OTHERS = re.compile(r"\b(tests?|benches|examples|contract|testing)(/|\.rs$)")  # files without messages
 # comments, raw texts (scripts), characters, and texts, of which the second group is kept
 TEXTS = re.compile(r"""//[^\n]*|\br(#*)".*?"\1|'(?:[^'\\\n]|\\.)'|"((?:[^"\\]|\\.)*)\"""", re.S)

@@ -157,7 +157,7 @@ async fn looked(ctx: &Context, service: &RankingService, child: &Child) -> Resul
     let foreign = live.as_ref().is_some_and(|live| !labels::owns(service, live));
     ctx.seen.note_taken(service, child, foreign);
     if foreign {
-        warn!(object = child.name(), namespace = service.namespace(), "an object of somebody else is in the way");
+        warn!(object = child.name(), namespace = service.namespace(), "another owner's object is in the way");
         return Ok(Outcome::Foreign);
     }
     if let Some(live) = &live {

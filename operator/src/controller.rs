@@ -61,7 +61,7 @@ pub async fn run(ctx: Arc<Context>, stop: Arc<Notify>) {
                 return;
             }
             () = changed_apis(&ctx.client, &apis) => {
-                info!("APIs of the cluster came or went: their objects are watched anew");
+                info!("APIs of the cluster came or went: their objects are watched from now on");
                 again.send_replace(true);
                 running.await;
             }

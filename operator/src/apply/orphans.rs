@@ -39,7 +39,7 @@ pub(super) async fn adopt(
     });
     let how = PatchParams { field_manager: Some(labels::FIELD_MANAGER.to_owned()), ..PatchParams::default() };
     let adopted = api.patch(&live.name_any(), &how, &Patch::Merge(json!({ "metadata": owners }))).await?;
-    info!(object = child.name(), namespace = live.namespace(), "took over what a former resource has left");
+    info!(object = child.name(), namespace = live.namespace(), "took over what a deleted resource left");
     Ok(adopted)
 }
 

@@ -32,7 +32,7 @@ pub async fn renew(
         let Some(live) = there.iter().find(same) else { continue };
         if is_outdated(live, child, observed) {
             delete(&ctx.client, &Found::of(child, live)).await?;
-            info!(object = child.name(), namespace = live.namespace(), "deleted what could not run, to make it anew");
+            info!(object = child.name(), namespace = live.namespace(), "deleted what could not run, to make it again");
             renewed = true;
         }
     }

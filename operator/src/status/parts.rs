@@ -93,7 +93,7 @@ fn phase(job: &Job, trouble: Option<&str>) -> (ImportPhase, Option<String>) {
         (Some(_), _) => (ImportPhase::Complete, None),
         (None, Some(message)) => {
             let why = trouble.map_or(message.clone(), |trouble| format!("{message} ({trouble})"));
-            let again = "the former state stays live; delete the Job, or raise import.attempt, to try again";
+            let again = "the old state stays live; delete the Job, or raise import.attempt, to try again";
             (ImportPhase::Failed, Some(format!("{why}: {again}")))
         }
         (None, None) => (ImportPhase::Running, trouble.map(str::to_owned)),

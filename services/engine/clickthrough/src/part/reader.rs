@@ -78,9 +78,7 @@ impl PartReader {
     fn advance(&mut self) -> Result<Option<Frame>> {
         while !self.look(1)?.is_empty() {
             let parsed = match self.format {
-                Format::Binary => {
-                    frame::parse(&mut self.window, self.header.as_ref(), self.rows, &mut self.unpacker)
-                }
+                Format::Binary => frame::parse(&mut self.window, self.header.as_ref(), self.rows, &mut self.unpacker),
                 Format::Json => json::parse(&mut self.window, self.header.as_ref()),
             };
             match parsed.map_err(|source| self.failed(source))? {

@@ -20,10 +20,10 @@ impl Disk {
         }
         // an empty journal would look like a lost one
         let meta = self.meta.keyspace();
-        if let Some(format) = meta.get(FORMAT_ENTRY).map_err(failed("write anew"))? {
+        if let Some(format) = meta.get(FORMAT_ENTRY).map_err(failed("rewrite"))? {
             let to = || KeyspaceCreateOptions::default().max_memtable_size(BUFFER_BYTES);
             let written = db.keyspace(meta.name(), to).and_then(|meta| meta.insert(FORMAT_ENTRY, format));
-            written.map_err(failed("write anew"))?;
+            written.map_err(failed("rewrite"))?;
         }
         db.persist(PersistMode::SyncAll).map_err(failed("flush to the disk"))?;
         // the store below forces files and their folders to the disk, but not the folders above
