@@ -120,7 +120,7 @@ async fn a_failed_import_is_told_and_tried_again_when_its_job_is_deleted() {
         .until("shop", "has failed", |service: &RankingService| import(service).phase == ImportPhase::Failed)
         .await;
     let message = import(&service).message.unwrap();
-    assert!(message.contains("the bucket is gone") && message.contains("the former state stays live"), "{message}");
+    assert!(message.contains("the bucket is gone") && message.contains("the old state stays live"), "{message}");
     cluster.event("ImportFailed").await;
     cluster.delete::<Job>(&import(&service).job).await;
     cluster
