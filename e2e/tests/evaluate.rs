@@ -111,7 +111,7 @@ fn what_cannot_be_compared_is_refused_with_what_to_do() {
         (&["--arm", "category=random"], "no ranking has \"random\" in the field \"category\"; there are"),
         (&["--by", "page"], "no ranking of the test split has the field \"page\""),
         (&["--split", "tim"], "--split"),
-        (&["--html", "none/report.html"], "--html: cannot write to none: No such file or directory"),
+        (&["--html", "none/report.html"], "--html: cannot write to none: none does not exist"),
         (&["--html", "state"], "is a folder: name a file in it"),
         (&["--html", "config.yml"], "config.yml is the configuration: name another file"),
     ] {

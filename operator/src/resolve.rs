@@ -73,7 +73,7 @@ pub async fn references(ctx: &Context, service: &RankingService, apis: Apis) -> 
     let rank = deployment(ctx, service, Component::Rank).await?.as_ref().and_then(rolled_out);
     let mut ingest = deployment(ctx, service, Component::Ingest).await?.as_ref().and_then(rolled_out);
     if let Some(ingest) = &mut ingest {
-        ingest.config_map = there(ctx, &namespace, ingest.config_map.take()).await?;
+        ingest.config_map = owned(ctx, service, ingest.config_map.take()).await?;
     }
     let kept = kept_configuration(ctx, service, rank.as_ref()).await?;
     let mut resolved = Resolved { objects, apis, rank, ingest, kept, ..Resolved::default() };
@@ -98,15 +98,17 @@ async fn kept_configuration(ctx: &Context, service: &RankingService, rank: Optio
     Ok(last.and_then(|map| map.data?.remove(CONFIGURATION)))
 }
 
-/// The name of a ConfigMap, where there is one.
-async fn there(ctx: &Context, namespace: &str, name: Option<String>) -> Result<Option<String>> {
+/// The name of a ConfigMap, where there is one that belongs to the service.
+async fn owned(ctx: &Context, service: &RankingService, name: Option<String>) -> Result<Option<String>> {
     let Some(name) = name else { return Ok(None) };
-    if let Known::There(_) = ctx.cache(namespace).object("ConfigMap", namespace, &name) {
+    let (namespace, uid) = (service.namespace().unwrap_or_default(), service.uid().unwrap_or_default());
+    let shown = ctx.cache(&namespace).owned("ConfigMap", &namespace, &uid).unwrap_or_default();
+    if shown.iter().any(|(shown, _)| *shown == name) {
         return Ok(Some(name));
     }
-    let api: Api<ConfigMap> = Api::namespaced(ctx.client.clone(), namespace);
+    let api: Api<ConfigMap> = Api::namespaced(ctx.client.clone(), &namespace);
     let found = api.get_metadata_opt(&name).await.map_err(Error::reading(format!("ConfigMap {name}")))?;
-    Ok(found.map(|_| name))
+    Ok(found.filter(|map| labels::owns(service, map)).map(|_| name))
 }
 
 /// The Deployment in the place of a part, as the watches have shown it, or as it is.

@@ -153,7 +153,7 @@ pub fn plan(service: &RankingService, resolved: &Resolved, defaults: &Defaults) 
         user: defaults.user,
         cluster: defaults.cluster.clone(),
         spec: spec.clone(),
-        ingest_config_map: ingest_config_map(&name, resolved, &configuration),
+        ingest_config_map: ingest_config_map(&name, resolved, &configuration, &images.ingest),
         owner,
         name,
         namespace,
@@ -213,10 +213,12 @@ fn configured(
     }
 }
 
-/// Another name would make new pods: workers keep theirs while nothing has changed that they work by.
-fn ingest_config_map(name: &str, resolved: &Resolved, configuration: &Rendered) -> String {
+/// Another name would make new pods: workers keep theirs while nothing has changed that they work by. Those of another image
+/// begin again anyhow, and may refuse what the old one reads.
+fn ingest_config_map(name: &str, resolved: &Resolved, configuration: &Rendered, image: &str) -> String {
     let begun = resolved.ingest.as_ref().filter(|ingest| {
-        ingest.digests.as_ref().is_some_and(|[configured, _]| *configured == configuration.ingest_digest)
+        let digests = ingest.digests.as_ref();
+        ingest.image == image && digests.is_some_and(|[configured, _]| *configured == configuration.ingest_digest)
     });
     let kept = begun.and_then(|ingest| ingest.config_map.clone());
     kept.unwrap_or_else(|| labels::config_map(name, &configuration.digest))

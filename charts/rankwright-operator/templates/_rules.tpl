@@ -20,7 +20,7 @@ to look at an object that somebody has changed before it is put back.
 - apiGroups: [apps]
   resources: [deployments]
   verbs: [get, list, watch, create, patch, delete]
-# Tells which revisions have pods, before a former configuration goes.
+# The operator lists revisions that have pods before it deletes a previous configuration.
 - apiGroups: [apps]
   resources: [replicasets]
   verbs: [list]

@@ -148,13 +148,15 @@ fn workers_start_again_for_what_models_are_trained_on_alone() {
 #[test]
 fn workers_keep_their_config_map_until_they_start_again() {
     let wanted = planned(json!({})).unwrap();
-    let of = |digest: &str, config_map: Option<&str>| {
-        let digests = Some([digest.to_owned(), String::new()]);
-        let ingest = Rollout { digests, config_map: config_map.map(str::to_owned), ..Rollout::default() };
+    let with = |image: &str, digest: &str, config_map: Option<&str>| {
+        let (digests, image) = (Some([digest.to_owned(), String::new()]), image.to_owned());
+        let ingest = Rollout { image, digests, config_map: config_map.map(str::to_owned), ..Rollout::default() };
         let resolved = Resolved { ingest: Some(ingest), ..resolved() };
         plan(&service(json!({})), &resolved, &defaults()).unwrap().ingest_config_map
     };
+    let of = |digest: &str, config_map: Option<&str>| with(&wanted.images.ingest, digest, config_map);
     let (digest, begun) = (&wanted.configuration.ingest_digest, "shop-config-0123456789");
+    assert_eq!(with("of:before", digest, Some(begun)), wanted.config_map(), "they begin again with another image");
     assert_eq!(of(digest, Some(begun)), begun, "another one would make new pods");
     assert_eq!(of("0123456789abcdef", Some(begun)), wanted.config_map());
     assert_eq!(of(digest, None), wanted.config_map(), "theirs is gone");

@@ -63,8 +63,8 @@ impl<'a> Sources<'a> {
         Self { models, cache, hub: (!offline).then(|| "https://huggingface.co".to_owned()), fetch }
     }
 
-    /// Finds the files of a model and fetches those that are not here yet. Fetched files are kept, and fetched again only if they were
-    /// damaged: put another model under another name, prefix or revision. Several processes may share the cache folder.
+    /// Finds the files of a model and fetches those that are not here yet. Fetched files are kept; those of a bucket are fetched again
+    /// only if they were damaged. Put another model under another name, prefix or revision. Several processes may share the cache folder.
     ///
     /// # Errors
     /// When the model is missing, lacks a file, or cannot be fetched.
@@ -147,11 +147,9 @@ impl<'a> Sources<'a> {
     ) -> Result<(), FilesError> {
         let parent = kept.parent().unwrap_or(&self.cache);
         let io = |source| FilesError::Io { path: parent.to_owned(), source };
-        if kept.is_dir() {
-            if check(kept).is_ok() {
-                return Ok(());
-            }
-            let _ = fs::remove_dir_all(kept); // another process may have begun to
+        let whole = || kept.is_dir() && check(kept).is_ok();
+        if whole() {
+            return Ok(());
         }
         fs::create_dir_all(parent).map_err(io)?;
         let scratch = Scratch::within(parent, NEW).map_err(io)?;
@@ -159,6 +157,9 @@ impl<'a> Sources<'a> {
         fs::create_dir(&new).map_err(io)?;
         fill(&new)?;
         check(&new)?;
+        if kept.is_dir() && !whole() {
+            let _ = fs::remove_dir_all(kept); // another process may have begun to
+        }
         match fs::rename(&new, kept) {
             Ok(()) => {}
             Err(_) if kept.is_dir() => {} // another process was faster

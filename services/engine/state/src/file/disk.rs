@@ -147,8 +147,8 @@ impl Disk {
         if let Some(journal) = empty {
             tracing::warn!(
                 journal = %journal.display(),
-                "the journal is empty, as it is for a moment when a new one is begun: if its process did not end then, commits are lost; \
-                 send the last events again"
+                "the newest journal is empty, as it is between the beginning of a journal and the next write: if the disk was \
+                 damaged since, the last commits are lost"
             );
         }
         let keyspace = |name: &str| {
