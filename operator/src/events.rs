@@ -253,6 +253,6 @@ mod tests {
         }
         assert!(told("False", "SecretMissing")[0].warning);
         let scaled = between(&status("True", "AllPartsWork"), &status("False", "ScaledToZero"));
-        assert!(scaled[0].warning, "somebody has scaled it to none since");
+        assert!(scaled[0].warning, "it was scaled to none since");
     }
 }

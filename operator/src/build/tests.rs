@@ -175,7 +175,7 @@ fn workers_that_need_not_start_again_keep_their_config_map() {
         assert_eq!(configuration_of(&children, "Deployment shop-ingest"), former);
         assert_eq!(configuration_of(&children, "Deployment shop-rank"), plan.config_map());
         let map = children.iter().find(|child| child.object.name_any() == former).unwrap();
-        assert_eq!(map.mode, Mode::Keep, "nobody knows any more what was in it");
+        assert_eq!(map.mode, Mode::Keep, "what was in it is not known any more");
     }
 }
 

@@ -56,7 +56,7 @@ pub struct Counters {
     pub awaited: u64,
     /// Click-throughs that are not durable yet.
     pub outbox: u64,
-    /// About how many bytes of memory those of them take that their store has not taken.
+    /// Estimated bytes of memory of those that their store has not taken.
     pub outbox_bytes: u64,
 }
 

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use xxhash_rust::xxh3::xxh3_128;
 
-/// An id of so many bytes is named by itself.
+/// The longest id that is its own name, in bytes.
 const LONGEST: usize = 64;
 
 /// The name of an id; that of a name is itself. Two ids that are made to share a name count as one.
