@@ -1,13 +1,18 @@
 //! `sort` and `validate` as a user runs them, and what they say where something is wrong.
 
 mod sort;
-mod validate;
+mod validation;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use rankwright_e2e::Ended;
+use rankwright_e2e::{Ended, program};
 use serde_json::Value;
 use std::io::Write;
+use std::path::Path;
+
+fn validate(config: &Path, data: &Path, more: &[&str]) -> Ended {
+    program::run_on("validate", config, data, more)
+}
 
 /// The report as JSON.
 fn report(ended: &Ended) -> Value {

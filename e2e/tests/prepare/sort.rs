@@ -1,6 +1,6 @@
 //! `sort`.
 
-use super::{gzip, report};
+use super::{check, gzip, report, validate};
 use rankwright_e2e::Ended;
 use rankwright_e2e::events::{DURABLE, cheap_wins, columns, item, lines, tracked};
 use rankwright_e2e::folder::{folder, names, write};

@@ -1,16 +1,11 @@
 //! `validate`, and the same checks before an import.
 
-use super::{check, fact, gzip, report};
+use super::{check, fact, gzip, report, validate};
 use rankwright_e2e::Ended;
 use rankwright_e2e::events::{DURABLE, at, cheap_wins, click, item, lines, ranking};
-use rankwright_e2e::folder::{folder, names, write};
-use rankwright_e2e::program;
+use rankwright_e2e::folder::{folder, write};
+use rankwright_e2e::program::{self, run};
 use serde_json::{Value, json};
-use std::path::Path;
-
-fn validate(config: &Path, data: &Path, more: &[&str]) -> Ended {
-    program::run_on("validate", config, data, more)
-}
 
 /// A configuration over items with prices and colours.
 const SHOP: &str = "
