@@ -244,7 +244,8 @@ impl Import<'_> {
         }
         let (counters, examples) = (self.ingest.counters(), self.ingest.unknown_rankings().to_vec());
         told(&counters, self.skipped.count(), self.events, self.progress.elapsed());
-        let complaints = [unknown(&counters, &examples), self.order.complaint(), self.units.complaint()];
+        let complaints =
+            [unknown(&counters, &examples), self.order.complaint(), self.units.complaint(), self.recent.complaint()];
         complaints.iter().flatten().for_each(|complaint| warn!("{complaint}"));
         let _first = self.engine.imported.set(Imported { counters, unknown: examples });
         // what an earlier import has read is not known here

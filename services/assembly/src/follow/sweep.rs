@@ -22,9 +22,8 @@ impl Sweep {
         if store.shared() || self.0.is_some_and(|swept| reached <= swept.plus(DAY)) {
             return Ok(());
         }
-        if self.0.replace(reached).is_some() {
-            store.expire(reached, plan.retention(), FORGOTTEN).await?;
-        }
+        self.0 = Some(reached);
+        store.expire(reached, plan.retention(), FORGOTTEN).await?;
         Ok(())
     }
 }

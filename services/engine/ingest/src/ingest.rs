@@ -28,7 +28,7 @@ const FORGOTTEN: Duration = Duration::from_secs(90 * 86_400);
 /// Outdated values are removed once in so much event time.
 const SWEEP: Duration = Duration::from_secs(86_400);
 
-/// So many rankings are awaited at most where a durable state keeps any number of open ones.
+/// Interactions wait for at most this many rankings where a durable state keeps the open ones.
 const MOST_AWAITED: usize = 100_000;
 
 /// About this many bytes of interactions may wait for their rankings.
@@ -294,9 +294,7 @@ impl Ingest {
         self.watermark = now;
         self.close_until(now).await?;
         if now > self.swept.plus(SWEEP) {
-            if self.swept != Timestamp::MIN {
-                self.store.expire(now, self.plan.retention(), FORGOTTEN).await?;
-            }
+            self.store.expire(now, self.plan.retention(), FORGOTTEN).await?;
             self.swept = now;
         }
         Ok(())

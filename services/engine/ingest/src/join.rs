@@ -15,6 +15,10 @@ use std::collections::{BTreeMap, BinaryHeap};
 use std::sync::Arc;
 use std::time::Duration;
 
+/// An open ranking that the state alone has takes about this many bytes of memory: its id here and in the index of the state, and when
+/// it closes.
+const STORED_BYTES: usize = 400;
+
 /// What may be kept at most.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bounds {
@@ -22,7 +26,7 @@ pub(crate) struct Bounds {
     pub(crate) open: usize,
     /// Open rankings that are here as a whole; of others, the state alone has the record.
     pub(crate) here: usize,
-    /// About this many bytes of rankings that are here; one may be larger.
+    /// About this many bytes of rankings that are here; one may be larger. As many again of what is known of those that the state alone has.
     pub(crate) bytes: usize,
     /// Rankings that are awaited; interactions of the one awaited longest give up.
     pub(crate) awaited: usize,
@@ -127,7 +131,15 @@ impl Join {
 
     /// About this many bytes of memory that open rankings and waiting interactions take.
     pub(crate) fn bytes(&self) -> usize {
-        self.bytes + self.waiting_bytes
+        self.bytes + self.stored_bytes() + self.waiting_bytes
+    }
+
+    /// Of those that the state alone has.
+    fn stored_bytes(&self) -> usize {
+        match self.bounds.all_are_here() {
+            true => 0,
+            false => self.open.len().saturating_sub(self.here.len()) * STORED_BYTES,
+        }
     }
 
     /// Number of interactions that had to stop waiting because too many waited.
@@ -262,8 +274,10 @@ impl Join {
 
     /// Takes the ranking with the earliest deadline while there are too many, or they take too much memory.
     pub(crate) fn evict(&mut self) -> Option<Due> {
-        let too_large =
-            |join: &Self| join.bounds.all_are_here() && join.open.len() > 1 && join.bytes > join.bounds.bytes;
+        let too_large = |join: &Self| match join.bounds.all_are_here() {
+            true => join.open.len() > 1 && join.bytes > join.bounds.bytes,
+            false => join.stored_bytes() > join.bounds.bytes, // those that are here make room by themselves
+        };
         while self.open.len() > self.bounds.open || too_large(self) {
             if let Some(due) = self.pop() {
                 return Some(due);
@@ -312,7 +326,7 @@ impl Join {
 
 #[cfg(test)]
 mod tests {
-    use super::{Bounds, Due, Held, Join, Place};
+    use super::{Bounds, Due, Held, Join, Place, STORED_BYTES};
     use crate::record::{JoinId, JoinRef, Open};
     use crate::rows::Promise;
     use rankwright_event::{Field, Interaction, Ranking, Tenant, Timestamp};
@@ -400,7 +414,7 @@ mod tests {
         let durable = Bounds { here: 1000, bytes: 3 * one, ..ANY };
         let mut join = Join::new(Duration::from_secs(60), Duration::from_secs(10), durable);
         (0..5).for_each(|number| drop(join.open(shown(&format!("r{number}"), number))));
-        assert_eq!((here(&join), join.open_rankings(), join.bytes()), (3, 5, 3 * one));
+        assert_eq!((here(&join), join.open_rankings(), join.bytes()), (3, 5, 3 * one + 2 * STORED_BYTES));
 
         let mut join = Join::new(Duration::from_secs(60), Duration::from_secs(10), Bounds { bytes: 3 * one, ..ANY });
         let mut evicted = 0;
@@ -417,6 +431,22 @@ mod tests {
         assert_eq!(std::iter::from_fn(|| join.evict()).count(), 2, "one may be larger");
         assert!(matches!(join.close_before(Timestamp::MAX), Some(Due::Here(_))));
         assert_eq!(join.bytes(), 0);
+    }
+
+    #[test]
+    fn what_is_known_of_rankings_that_the_state_alone_has_takes_no_more_bytes_than_it_may() {
+        let bounds = Bounds { here: 1, bytes: 3 * STORED_BYTES, ..ANY };
+        let mut join = Join::new(Duration::from_secs(60), Duration::from_secs(10), bounds);
+        let mut closed = Vec::new();
+        for number in 0..10 {
+            join.open(shown(&format!("r{number}"), number));
+            closed.extend(std::iter::from_fn(|| join.evict()).map(|due| match due {
+                Due::Here(open) => open.ranking.id.to_string(),
+                Due::Stored { id, .. } => id.ranking.to_string(),
+            }));
+        }
+        assert_eq!(closed, ["r0", "r1", "r2", "r3", "r4", "r5"], "the oldest close early");
+        assert_eq!((here(&join), join.open_rankings()), (1, 4));
     }
 
     #[test]

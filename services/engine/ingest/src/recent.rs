@@ -21,6 +21,8 @@ pub struct Recent {
     now: Timestamp,
     newest: Timestamp,
     events: VecDeque<Noted>,
+    /// Time of the newest event that found no room.
+    cut: Timestamp,
 }
 
 /// What an event is known by.
@@ -38,7 +40,7 @@ enum Id {
 impl Recent {
     /// Nothing yet, at this time of the wall clock.
     pub fn new(window: Duration, now: Timestamp) -> Self {
-        Self { window, now, newest: Timestamp::MIN, events: VecDeque::new() }
+        Self { window, now, newest: Timestamp::MIN, events: VecDeque::new(), cut: Timestamp::MIN }
     }
 
     /// Looks at the next event.
@@ -53,9 +55,25 @@ impl Recent {
         if at >= self.oldest() {
             self.events.push_back(Noted { at, tenant: event.tenant().clone(), id });
         }
-        while self.events.front().is_some_and(|first| first.at < self.oldest()) || self.events.len() > LIMIT {
+        while let Some(first) = self.events.front() {
+            if first.at >= self.oldest() {
+                if self.events.len() <= LIMIT {
+                    break;
+                }
+                self.cut = self.cut.max(first.at);
+            }
             self.events.pop_front();
         }
+    }
+
+    /// What to say where events within the window are not remembered, for want of room.
+    pub fn complaint(&self) -> Option<String> {
+        (self.cut >= self.oldest() && self.cut != Timestamp::MIN).then(|| {
+            format!(
+                "the import ends with more than {LIMIT} rankings and interactions within core.ingest.eventIdWindow, and the last {LIMIT} \
+                 are remembered: an earlier one that is sent to /feedback again counts twice; send live events from where the import ends"
+            )
+        })
     }
 
     /// What is remembered of them.
@@ -97,6 +115,7 @@ mod tests {
         let events = events.map(|(id, at)| click(id, at));
         events.iter().for_each(|event| recent.see(event));
         assert_eq!(recent.ids(), [1, 3, 4, 6].map(|place: usize| identity(&events[place])));
+        assert_eq!(recent.complaint(), None);
     }
 
     #[test]
@@ -134,5 +153,8 @@ mod tests {
         let mut recent = Recent::new(Duration::from_secs(300), Timestamp::MAX);
         (0..LIMIT + 3).for_each(|number| recent.see(&click(&number.to_string(), 0)));
         assert_eq!((recent.events.len(), recent.ids().first()), (LIMIT, Some(&identity(&click("3", 0)))));
+        assert!(recent.complaint().is_some_and(|said| said.contains("more than 100000 rankings and interactions")));
+        recent.see(&click("much later", 301));
+        assert_eq!(recent.complaint(), None, "what found no room is outdated by now");
     }
 }

@@ -68,6 +68,23 @@ pub async fn entities_are_counted(store: &dyn Store) {
     assert_eq!(store.stats().await.expect("has a size").entities, 0);
 }
 
+/// What stores promise that look through all values for outdated ones: they do so when as many keys were written as the last time were left,
+/// so that it costs a constant per write.
+///
+/// # Panics
+/// Where one looks more often, or never.
+pub async fn sweeps_are_spaced_out(store: &dyn Store) {
+    let write = |id: u64, seconds| (item(&id.to_string()), Some(Entity::one(crate::Slot(0), number(seconds, 1.0))));
+    let expired = async || store.expire(Timestamp::from_millis(1_000_000), &[], HOUR).await.expect("expires");
+    let old = -10_000;
+    put(store, (0..100).map(|id| write(id, 1000)).chain([write(100, old)]).collect()).await;
+    assert_eq!(expired().await, 1, "a store that was just opened is looked through");
+    put(store, vec![write(100, old)]).await;
+    assert_eq!(expired().await, 0, "one of a hundred was written");
+    put(store, (0..99).map(|id| write(id, 1000)).collect()).await;
+    assert_eq!(expired().await, 1, "all were");
+}
+
 /// The key of an item.
 pub fn item(id: &str) -> Key {
     Key::new(&Tenant::default(), Scope::Item(ItemId::from(id)))

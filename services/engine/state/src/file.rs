@@ -139,7 +139,7 @@ impl Store for FileStore {
         ttl: &'a [(Slot, Duration)],
         other: Duration,
     ) -> BoxFuture<'a, Result<u64, Error>> {
-        Box::pin(async move { self.disk.expire(outdated(now, ttl, other)).inspect(|_| self.flusher.written()) })
+        Box::pin(async move { self.disk.expire(now, outdated(now, ttl, other)).inspect(|_| self.flusher.written()) })
     }
 
     fn durable(&self) -> bool {

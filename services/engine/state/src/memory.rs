@@ -283,5 +283,6 @@ mod tests {
     #[tokio::test]
     async fn the_memory_store_counts_its_entities() {
         crate::contract::entities_are_counted(&MemoryStore::default()).await;
+        crate::contract::sweeps_are_spaced_out(&MemoryStore::default()).await;
     }
 }

@@ -57,7 +57,8 @@ impl Lately {
         let updates = recent.visits();
         let full = updates.len() >= recent.keep() as usize;
         let known = updates.iter().find(|update| update.at <= time);
-        let then = known.or_else(|| updates.last().filter(|_| full).inspect(|_| say_outrun(&self.name)))?;
+        let then = known.or_else(|| updates.last().filter(|_| full).inspect(|_| say_outrun(&self.name)));
+        let then = then.filter(|update| update.at >= time.minus(self.ttl))?; // a newer one does not make it younger
         serde_json::from_str(then.item.as_str()).ok()
     }
 }
@@ -116,6 +117,14 @@ mod tests {
             }
             assert!(stored(&item, 9).is_empty(), "it was unknown then");
         }
+    }
+
+    #[test]
+    fn a_value_that_was_outdated_by_then_does_not_count_whatever_came_later() {
+        let item = item(&[(0, "red"), (8400, "blue")], KEPT);
+        assert_eq!(stored(&item, 3600), ["red"]);
+        assert!(stored(&item, 7200).is_empty(), "red was two hours old");
+        assert_eq!(stored(&item, 8400), ["blue"]);
     }
 
     #[test]

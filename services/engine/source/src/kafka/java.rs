@@ -135,13 +135,18 @@ pub(super) fn translated(
         "ssl.keystore.location" if is("ssl.keystore.type", "PEM") => {
             as_file(&["ssl.certificate.location", "ssl.key.location"])
         }
-        "ssl.keystore.location" if is("ssl.keystore.type", "JKS") || value.ends_with(".jks") => {
+        // where no type is given, a Java client reads JKS
+        "ssl.keystore.location" if !is("ssl.keystore.type", "PKCS12") && !is_pkcs12(value) => {
             Err(KEY_AS_PEM.to_owned())
         }
         "ssl.truststore.type" | "ssl.truststore.password" | "ssl.keystore.type" => Ok(vec![]), // read with the store
         "ssl.endpoint.identification.algorithm" if value.is_empty() => Ok(vec![(key.to_owned(), "none".to_owned())]),
         _ => Ok(vec![renamed(key, value)]),
     }
+}
+
+fn is_pkcs12(path: &str) -> bool {
+    [".p12", ".pfx"].iter().any(|ending| path.to_ascii_lowercase().ends_with(ending))
 }
 
 fn renamed(key: &str, value: &str) -> (String, String) {

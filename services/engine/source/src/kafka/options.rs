@@ -243,13 +243,17 @@ mod tests {
         let trust = refused(&[("ssl.truststore.location", "/trust.jks"), ("ssl.truststore.password", "hunter2")]);
         assert!(trust.starts_with("source.options.ssl.truststore.location: a Java key store"), "{trust}");
         assert!(trust.contains("keytool -list -rfc") && trust.contains("ssl.ca.location"), "{trust}");
-        let key = refused(&[("ssl.keystore.location", "/key.jks")]);
-        assert!(key.contains("-deststoretype PKCS12") && key.contains("ssl.certificate.location"), "{key}");
+        for (path, of_type) in [("/key.jks", "jks"), ("/certs/kafka.keystore", ""), ("/certs/kafka.keystore", "JKS")] {
+            let of_type = [("ssl.keystore.type", of_type)].into_iter().filter(|(_, of_type)| !of_type.is_empty());
+            let key = refused(&of_type.chain([("ssl.keystore.location", path)]).collect::<Vec<_>>());
+            assert!(key.contains("-deststoretype PKCS12") && key.contains("ssl.certificate.location"), "{key}");
+        }
         let pem = [("ssl.keystore.location", "/key.pem"), ("ssl.keystore.type", "PEM")];
         let found = ["ssl.certificate.location", "ssl.key.location", "ssl.keystore.location"].map(|key| set(&pem, key));
         assert_eq!(found, [Some("/key.pem".to_owned()), Some("/key.pem".to_owned()), None]);
-        let p12 = [("ssl.keystore.location", "/key.p12"), ("ssl.keystore.type", "PKCS12")];
-        assert_eq!(set(&p12, "ssl.keystore.location").as_deref(), Some("/key.p12"));
+        let p12 = [("ssl.keystore.location", "/key"), ("ssl.keystore.type", "PKCS12")];
+        assert_eq!(set(&p12, "ssl.keystore.location").as_deref(), Some("/key"));
+        assert_eq!(set(&[("ssl.keystore.location", "/key.p12")], "ssl.keystore.location").as_deref(), Some("/key.p12"));
     }
 
     #[test]

@@ -27,6 +27,8 @@ pub(super) struct Disk {
     pub(super) writing: Mutex<()>, // held by the one that changes anything
     pub(super) entities: AtomicU64,
     pub(super) pace: Pace,
+    /// Event time when an earlier process looked for outdated values last.
+    pub(super) swept_before: Option<Timestamp>,
     /// Of work; changed by the one that changes anything.
     pub(super) timeline: Mutex<Option<Timeline>>,
 }
@@ -158,6 +160,7 @@ impl Disk {
         };
         let (values, work) = (keyspace("values")?, keyspace("work")?);
         let (pace, entities) = (Pace::default(), AtomicU64::new(meta.entities()?));
+        let swept_before = meta.swept()?;
         let cache = Cache::new(options.cache_bytes - blocks);
         let (writing, timeline) = (Mutex::default(), Mutex::default());
         let format = options.format.in_layout(meta.format);
@@ -165,7 +168,7 @@ impl Disk {
             db.persist(PersistMode::SyncAll).map_err(failed("begin a state"))?;
             making.finish().map_err(io)?;
         }
-        Ok(Self { values, work, meta, cache, format, writing, entities, pace, timeline, db })
+        Ok(Self { values, work, meta, cache, format, writing, entities, pace, swept_before, timeline, db })
     }
 
     pub(super) fn database(&self) -> Database {

@@ -7,18 +7,26 @@ use rankwright_event::Timestamp;
 use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 const KEYS_AT_ONCE: usize = 1000;
+const DAY: Duration = Duration::from_secs(86_400);
 
 impl Disk {
-    pub(super) fn expire(&self, outdated: impl Fn(Slot, Timestamp) -> bool) -> Result<u64, Error> {
-        if !self.pace.is_due() {
+    /// Removes what is outdated at `now`, unless a process did so within the last day of event time: one that ends each night and begins
+    /// again goes on with the day of the one before.
+    pub(super) fn expire(&self, now: Timestamp, outdated: impl Fn(Slot, Timestamp) -> bool) -> Result<u64, Error> {
+        let is_new_day = self.swept_before.is_none_or(|swept| now > swept.plus(DAY) || now < swept);
+        if !is_new_day || !self.pace.is_due() {
             return Ok(0);
         }
         let (mut removed, mut after) = (0, vec![Space::Values.prefix()]);
         while let Some(last) = self.expire_some(&after, &outdated, &mut removed)? {
             after = last;
         }
+        let mut batch = self.db.batch();
+        self.meta.put_swept(&mut batch, now)?;
+        batch.commit().map_err(failed("note when values were looked through"))?;
         self.pace.swept(self.entities.load(Ordering::Relaxed));
         Ok(removed)
     }

@@ -6,6 +6,7 @@
 //! | `service` | whose state it is |
 //! | `live` | number of the generation that is read |
 //! | `<generation>/entities` | number of keys that hold values |
+//! | `<generation>/swept` | event time when outdated values were last looked for, in milliseconds |
 //! | `<generation>/slots` | number of slots given out |
 //! | `<generation>/slot/<fingerprint>` | a slot |
 //! | `<generation>/writer/<name>` | epoch and position of a writer |
@@ -13,6 +14,7 @@
 use super::disk::{Refusal, cannot_open, failed};
 use crate::{Error, Fingerprint, Position, Slot, Writer};
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, OwnedWriteBatch};
+use rankwright_event::Timestamp;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::HashMap;
@@ -105,6 +107,15 @@ impl Meta {
 
     pub(super) fn put_entities(&self, batch: &mut OwnedWriteBatch, entities: u64) -> Result<(), Error> {
         self.put(batch, &self.name("entities"), &entities)
+    }
+
+    /// Event time when outdated values were last looked for.
+    pub(super) fn swept(&self) -> Result<Option<Timestamp>, Error> {
+        Ok(self.get(&self.name("swept"))?.map(Timestamp::from_millis))
+    }
+
+    pub(super) fn put_swept(&self, batch: &mut OwnedWriteBatch, at: Timestamp) -> Result<(), Error> {
+        self.put(batch, &self.name("swept"), &at.millis())
     }
 
     /// The slots of fingerprints; those that have none get one by the batch.

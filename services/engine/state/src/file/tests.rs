@@ -1,6 +1,6 @@
 use super::*;
-use crate::contract::{entities_are_counted, item, put, state_store_contract, stored};
-use crate::{Cell, Entity, Position};
+use crate::contract::{entities_are_counted, item, put, state_store_contract, stored, sweeps_are_spaced_out};
+use crate::{Cell, Entity, Position, Stored};
 use std::cell::RefCell;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -40,6 +40,30 @@ async fn the_file_store_counts_its_entities() {
     let folder = folder();
     entities_are_counted(&open(&folder, FileOptions::default())).await;
     assert_eq!(open(&folder, FileOptions::default()).stats().await.expect("has a size").entities, 0);
+}
+
+#[tokio::test]
+async fn the_file_store_spaces_out_its_sweeps() {
+    sweeps_are_spaced_out(&open(&folder(), FileOptions::default())).await;
+}
+
+/// As where each night imports a day into it.
+#[tokio::test]
+async fn a_state_that_each_process_opens_for_a_moment_forgets_what_is_outdated() {
+    const DAY: i64 = 86_400_000;
+    let (folder, two_days) = (folder(), Duration::from_secs(2 * 86_400));
+    let opened = async |hour: i64| {
+        let (store, now) = (open(&folder, FileOptions::default()), Timestamp::from_millis(hour * DAY / 24));
+        let value = Stored { at: now, event: 0, cell: Cell::Counter(1) };
+        put(&store, vec![(item(&hour.to_string()), Some(Entity::one(Slot(0), value)))]).await;
+        store.expire(now, &[], two_days).await.expect("expires");
+        store.stats().await.expect("has a size").entities
+    };
+    for day in 0..30 {
+        assert_eq!(opened(day * 25).await, 2.min(day as u64 + 1), "day {day}");
+    }
+    assert_eq!(opened(29 * 25 + 1).await, 3, "within the same day it is not looked through again");
+    assert_eq!(opened(0).await, 4, "nothing is outdated by the time of an earlier event");
 }
 
 fn clicks(count: u64) -> Option<Entity> {
