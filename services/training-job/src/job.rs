@@ -194,6 +194,7 @@ fn decided(name: &str, learning: &Learning, candidate: Candidate, decision: Deci
 fn refused(name: &str, error: Error) -> ModelReport {
     let outcome = match &error {
         Error::Empty { .. }
+        | Error::NoColumns { .. }
         | Error::Alone { .. }
         | Error::NoneSelected { .. }
         | Error::NoPositives { .. }

@@ -61,8 +61,10 @@ fn without(left_out: &Names, section: &Section<'_>, config: &mut Config) {
         let listed = model.features.len();
         model.features.retain(|name| !left_out.contains(name));
         if model.features.is_empty() && listed > 0 {
-            let problem = format!("no feature of the model `{}` has columns", shown(name));
-            section.wrong(&problem, "a model with a feature that has columns");
+            let model = shown(name);
+            section.warn(format!(
+                "no feature of the model `{model}` has columns: it cannot be trained, and keeps the order of requests"
+            ));
         }
     }
 }

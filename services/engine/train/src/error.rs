@@ -15,6 +15,12 @@ pub enum Error {
         /// Name of the feature.
         feature: String,
     },
+    /// None of the model's features has columns.
+    #[error("model {model:?} has nothing to learn from: none of its features has columns")]
+    NoColumns {
+        /// Name of the model.
+        model: String,
+    },
     /// The store holds no ranking.
     #[error("model {model:?} has nothing to learn from: no click-throughs are stored; import events first")]
     Empty {

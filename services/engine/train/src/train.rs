@@ -77,7 +77,7 @@ pub fn train_model(
 /// The columns of a model's features, in the order of the features.
 ///
 /// # Errors
-/// Names a feature that no column belongs to.
+/// Names a feature that no column belongs to; another one says that there is no column at all.
 pub fn model_columns(name: &str, config: &LambdaMart, columns: &[Column]) -> Result<Vec<Column>, Error> {
     let mut of_features = HashMap::<&str, Vec<&Column>>::new();
     columns.iter().for_each(|column| of_features.entry(&column.feature).or_default().push(column));
@@ -86,7 +86,7 @@ pub fn model_columns(name: &str, config: &LambdaMart, columns: &[Column]) -> Res
         let unknown = || Error::UnknownFeature { model: name.to_owned(), feature: feature.clone() };
         chosen.extend(of_features.get(feature.as_str()).ok_or_else(unknown)?.iter().copied().cloned());
     }
-    Ok(chosen)
+    if chosen.is_empty() { Err(Error::NoColumns { model: name.to_owned() }) } else { Ok(chosen) }
 }
 
 impl Training<'_> {

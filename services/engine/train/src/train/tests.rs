@@ -378,6 +378,9 @@ fn a_column_that_the_store_lacks_is_learned_as_missing() {
 fn an_unknown_feature_is_named() {
     let config = LambdaMart { features: vec!["cttr".to_owned()], ..config() };
     assert_eq!(refusal(&config, rankings(10)), "model \"shop\" uses feature \"cttr\", which is not defined");
+    let config = LambdaMart { features: vec![], ..config };
+    let message = refusal(&config, rankings(10));
+    assert_eq!(message, "model \"shop\" has nothing to learn from: none of its features has columns");
 }
 
 #[test]
