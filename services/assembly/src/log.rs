@@ -5,10 +5,11 @@
 //! [`MOST_BYTES`], and further ones are dropped and counted. The count is logged once there is room again.
 //!
 //! A line is one line, whatever is in it: ids and messages of clients may have line breaks and escape sequences, which would
-//! look like lines of our own or steer a terminal.
+//! look like lines of our own or steer a terminal. A panic is such a line, too.
 
 use parking_lot::{Condvar, Mutex};
 use prometheus::{IntCounter, Registry as Metrics};
+use std::backtrace::{Backtrace, BacktraceStatus};
 use std::io::{IsTerminal, Write};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -52,9 +53,26 @@ pub fn log_to(writer: impl Write + Send + 'static) {
     let (filter, handle) = reload::Layer::new(filter);
     let _once = FILTER.set(handle);
     tracing_subscriber::registry().with(filter).with(layer(log.clone())).init();
+    log_panics();
     if !["", "text", "json"].contains(&format.as_str()) {
         tracing::warn!(format = ?format, "{FORMAT} is neither text nor json: the log is text");
     }
+}
+
+/// Logs panics from now on. They are printed as before where the log takes no errors.
+fn log_panics() {
+    let printed = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if !tracing::enabled!(tracing::Level::ERROR) {
+            return printed(panic);
+        }
+        let backtrace = Backtrace::capture(); // by RUST_BACKTRACE
+        let backtrace = (backtrace.status() == BacktraceStatus::Captured).then(|| tracing::field::display(backtrace));
+        let (thread, place) = (std::thread::current(), panic.location().map(tracing::field::display));
+        let problem = panic.payload_as_str();
+        tracing::error!(thread = thread.name(), place, problem, backtrace, "a thread panicked");
+        flush_log(); // the process may end
+    }));
 }
 
 /// How events become lines.
@@ -100,8 +118,8 @@ pub(crate) fn write_aside() {
     }
 }
 
-/// Writes a text to standard error behind the log, as long as something takes it. It may have several lines, which are one
-/// object of a log in JSON; other control characters are escaped.
+/// Writes a text to standard error behind the log, as long as something takes it. It may have several lines: those behind the
+/// first are indented, and a log in JSON has one object for all. Other control characters are escaped.
 pub fn complain(text: &str) {
     match LOG.get() {
         Some(log) => {
@@ -115,7 +133,11 @@ pub fn complain(text: &str) {
 /// A text as the log has it that no event says.
 fn told(text: &str, how: How) -> Vec<u8> {
     if how != How::Json {
-        return text.lines().flat_map(|line| one_line(line.as_bytes(), How::Plain)).collect();
+        let indented = |(number, line): (usize, &str)| {
+            let indent = if number == 0 || line.is_empty() || line.starts_with(' ') { "" } else { "  " };
+            one_line(format!("{indent}{line}").as_bytes(), How::Plain)
+        };
+        return text.lines().enumerate().flat_map(indented).collect();
     }
     let (level, message) = text.strip_prefix("error: ").map_or(("WARN", text), |message| ("ERROR", message));
     let mut timestamp = String::new();
@@ -398,6 +420,29 @@ mod tests {
         let error = object(&lines);
         assert_eq!((&error["level"], &error["message"]), (&"ERROR".into(), &"2 mistakes\n  3:1 a\u{2028}\n".into()));
         assert_eq!(told("error: a\n  b", How::Plain), b"error: a\n  b\n");
+    }
+
+    #[test]
+    fn further_lines_of_an_error_do_not_look_like_lines_of_the_log() {
+        let refused = "error: the server said: no\n2026-01-01 ERROR all is lost\r\n\n\terror: x\n";
+        let text = "error: the server said: no\n  2026-01-01 ERROR all is lost\n\n  \\terror: x\n";
+        assert_eq!(String::from_utf8(told(refused, How::Plain)).expect("text"), text);
+    }
+
+    #[test]
+    fn a_panic_is_one_line_of_the_log() {
+        let (log, holds, text) = slow(How::Json);
+        let subscriber = tracing_subscriber::registry().with(layer(log.clone()));
+        log_panics();
+        let id = "r\nERROR forged";
+        let work = || -> u32 { panic!("there is no {id}") };
+        let ended = tracing::subscriber::with_default(subscriber, || std::panic::catch_unwind(work));
+        assert!(ended.is_err());
+        drop(holds);
+        let line: serde_json::Value = serde_json::from_str(&lines(&text, 1)[0]).expect("an object");
+        assert_eq!((&line["level"], &line["message"]), (&"ERROR".into(), &"a thread panicked".into()));
+        assert_eq!(line["problem"], "there is no r\nERROR forged");
+        assert!(line["place"].as_str().is_some_and(|place| place.contains("log.rs:")), "{line}");
     }
 
     #[test]

@@ -178,7 +178,7 @@ impl Port {
         let (host, port) = (config.api.host.as_str(), config.api.port);
         let tls = config.api.tls.as_ref().map(|tls| tls::acceptor(&tls.cert, &tls.key)).transpose()?;
         let listener = port::bind(host, port).await?;
-        let (router, stop) = (waiting.router(), Arc::new(Notify::new()));
+        let (router, stop) = (waiting.router(&config.api.allowed_origins), Arc::new(Notify::new()));
         let (said, told) = (Said::default(), stop.clone());
         let timing = Timing { linger: Duration::ZERO, drain: DRAIN, ..Timing::default() };
         let connections = Connections::new(config.api.limits.max_connections, ConnectionMetrics::new()?);

@@ -149,6 +149,8 @@ pub struct Als {
     pub item_reg: f64,
     /// Decides where the vectors begin; default 0, so that two trainings on the same data agree.
     pub seed: u64,
+    /// Train although that takes more memory than the machine or container has; default false.
+    pub over_memory: bool,
     /// Training and versions.
     pub learning: Learning,
 }

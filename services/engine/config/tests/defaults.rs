@@ -369,6 +369,7 @@ fn the_other_models_have_the_defaults_of_the_specification() {
     let Model::Als(als) = model("{type: als, interactions: [click]}") else { panic!() };
     assert_eq!((als.interactions, als.factors, als.iterations), (vec!["click".to_owned()], 100, 100));
     assert_eq!((als.user_reg, als.item_reg, als.seed, als.learning.keep_versions), (0.01, 0.01, 0, 10));
+    assert!(!als.over_memory);
     let Model::Trending(trending) = model("{type: trending, weights: [{interaction: click}]}") else { panic!() };
     let weights = trending.weights;
     assert_eq!((weights[0].decay, weights[0].weight, weights[0].window), (1.0, 1.0, DAY * 30));
@@ -421,10 +422,12 @@ fn every_key_of_the_recommenders_is_read() {
     let learning =
         "selector: {accept: false}, excludeSeen: true, version: v7, keepVersions: 3, qualityGate: {margin: 0.2}";
     let als = format!(
-        "{{type: als, interactions: [click, buy], factors: 8, iterations: 5, userReg: 1, itemReg: 2, seed: 7, {learning}}}"
+        "{{type: als, interactions: [click, buy], factors: 8, iterations: 5, userReg: 1, itemReg: 2, seed: 7, \
+         overMemory: true, {learning}}}"
     );
     let Model::Als(als) = model(&als) else { panic!() };
     assert_eq!((als.factors, als.iterations, als.user_reg, als.item_reg, als.seed), (8, 5, 1.0, 2.0, 7));
+    assert!(als.over_memory);
     let parts = "[{interaction: click, decay: 0.5, weight: 2, window: 7d}]";
     let Model::Trending(trending) = model(&format!("{{type: trending, weights: {parts}, {learning}}}")) else {
         panic!()

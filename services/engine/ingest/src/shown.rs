@@ -6,6 +6,7 @@
 use rankwright_event::Ranking;
 use rankwright_feature::Tag;
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 
 /// A ranking as it was shown.
 #[derive(Debug)]
@@ -66,11 +67,12 @@ impl Shown {
         if same && self.rows.len() == wanted {
             return std::mem::take(&mut self.rows);
         }
-        let place = |column| match &self.columns {
-            Columns::Known(known) => known.iter().position(|known| known == column),
-            Columns::Unknown(_) => None,
+        let known = match &self.columns {
+            Columns::Known(known) => &known[..],
+            Columns::Unknown(_) => &[],
         };
-        let places: Vec<_> = columns.iter().map(place).collect();
+        let known: HashMap<_, _> = known.iter().enumerate().map(|(place, column)| (column, place)).collect();
+        let places: Vec<_> = columns.iter().map(|column| known.get(column).copied()).collect();
         let mut rows = vec![f32::NAN; wanted];
         if width > 0 && former > 0 {
             for (row, kept) in rows.chunks_mut(width).zip(self.rows.chunks_exact(former)) {
@@ -124,6 +126,19 @@ mod tests {
         assert_eq!(seen_as(&[two, new, one]), bits(&[2.0, f32::NAN, 1.0, 4.0, f32::NAN, 3.0]));
         assert_eq!(seen_as(&[two]), bits(&[2.0, 4.0]));
         assert_eq!(seen_as(&[]), bits(&[]));
+    }
+
+    /// Column by column through all of the others, these would take minutes.
+    #[test]
+    fn rows_of_many_columns_become_rows_of_others_at_once() {
+        let columns: Vec<Tag> = (0..400_000_u32).map(u32::to_le_bytes).collect();
+        let (known, rows) = (columns[1..].to_vec(), vec![1.0; 2 * 399_999]);
+        let mut shown = Shown { ranking: ranking(), rows, columns: Columns::Known(known) };
+        let begun = std::time::Instant::now();
+        let rows = shown.rows_of(&columns);
+        assert!(begun.elapsed() < std::time::Duration::from_secs(5), "{:?}", begun.elapsed());
+        assert_eq!(rows.iter().filter(|value| **value == 1.0).count(), 2 * 399_999);
+        assert!(rows[0].is_nan() && rows[400_000].is_nan());
     }
 
     #[test]

@@ -51,7 +51,7 @@ struct Shared {
     token: Option<Secret>,
     /// What `GET /openapi.json` answers, made once.
     described: OnceLock<String>,
-    origins: Vec<String>,
+    origins: Arc<[String]>,
     page: Option<Page>,
     inference: Inference,
     phase: AtomicU8,
@@ -193,8 +193,8 @@ impl App {
     }
 
     /// Origins whose pages may use it, beside its own.
-    pub(crate) fn origins(&self) -> &[String] {
-        &self.shared.origins
+    pub(crate) fn origins(&self) -> Arc<[String]> {
+        self.shared.origins.clone()
     }
 
     /// The page for browsers, where it is on.

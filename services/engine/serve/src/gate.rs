@@ -127,7 +127,7 @@ pub(crate) struct Arrivals {
 /// A body is small up to so many bytes; one of a length that nobody knows is not.
 pub(crate) const SMALL: u64 = 64 << 10;
 /// For each request that may be worked on at once, so many small bodies may be on their way.
-const SMALL_EACH: usize = 16;
+pub(crate) const SMALL_EACH: usize = 4;
 
 impl Arrivals {
     /// For a gate with so many places.

@@ -95,7 +95,7 @@ pub fn router(app: App) -> Router {
     let router = routes
         .fallback(no_such_path)
         .method_not_allowed_fallback(wrong_method)
-        .layer(axum::middleware::from_fn_with_state(app.clone(), origin::check))
+        .layer(axum::middleware::from_fn_with_state(app.origins(), origin::check))
         .layer(axum::middleware::from_fn(access::log));
     let router = match app.tracer().is_on() {
         true => router.layer(axum::middleware::from_fn_with_state(app.clone(), traced::record)),

@@ -94,16 +94,16 @@ pub enum Error {
         /// The most there may be.
         most: usize,
     },
-    /// The vectors of a recommender take more memory than there is.
+    /// A recommender takes more memory than there is.
     #[error(
-        "model {model:?} has {vectors} visitors and items, whose vectors of {factors} factors take {}, and this machine or container has {}: \
-         lower `factors`, or select fewer rankings",
+        "training model {model:?} takes about {} of memory ({vectors} visitors and items, {factors} factors), and this machine or container \
+         has {}: lower `factors`, or select fewer rankings; overMemory: true in the model's configuration trains all the same",
         booster::mebibytes(*needed), booster::mebibytes(*available)
     )]
     OverMemory {
         /// Name of the model.
         model: String,
-        /// Bytes that they take.
+        /// Bytes that it takes, about.
         needed: u64,
         /// Bytes of the machine or container.
         available: u64,

@@ -1,7 +1,7 @@
 //! How much memory a training takes, as far as that can be told before it begins, and how much there is.
 //!
-//! Most of it is one of two: what is known of each row, or the histograms of the nodes of a tree, which both libraries
-//! keep for as many nodes as a tree may have. The first grows with the data, the second with `numLeaves` and `maxDepth`,
+//! Most of what trees take is one of two: what is known of each row, or the histograms of the nodes of a tree, which both
+//! libraries keep for as many nodes as a tree may have. The first grows with the data, the second with `numLeaves` and `maxDepth`,
 //! however little data there is.
 
 mod machine;
@@ -29,6 +29,17 @@ const BINS: usize = 257;
 /// Rows that are looked at to count the bins of columns.
 const SAMPLE: usize = 20_000;
 
+/// Bytes of an interaction: collected, and in the rows and the columns of the matrix.
+const INTERACTION: u64 = 24 + 2 * 8;
+/// Bytes of the id of a visitor or item, in the lists and tables that hold it.
+const ID: u64 = 100;
+/// A vector has room for a multiple of so many numbers, four bytes each.
+const LANES: u64 = 16;
+/// Vectors that an index copies to find its lists, for each of them; there are as many lists as vectors in one.
+const SAMPLED: u64 = 64;
+/// Bytes that an index keeps of a vector beside one for each number.
+const INDEXED: u64 = 8;
+
 /// What a training takes, and what there is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Excess {
@@ -49,20 +60,35 @@ pub(crate) enum Verdict {
     Exceeds(Excess),
 }
 
-/// Whether a training fits into memory, as far as it is known how much there is.
-pub(crate) fn judge(task: &Task<'_>) -> io::Result<Verdict> {
-    let Some(available) = task.room.memory else { return Ok(Verdict::Fits) };
-    let needed = bytes(task, BINS as u64 * task.train.width() as u64);
-    if needed <= available / 2 {
-        return Ok(Verdict::Fits); // with as many bins as columns may have
+impl Verdict {
+    /// Of a training that takes so many bytes, as far as it is known how much there is.
+    pub(crate) fn of(needed: u64, available: Option<u64>) -> Self {
+        let Some(available) = available else { return Self::Fits };
+        let excess = Excess { needed, available };
+        match needed {
+            needed if needed > available => Self::Exceeds(excess),
+            needed if needed > available / 2 => Self::Tight(excess),
+            _ => Self::Fits,
+        }
     }
-    let needed = bytes(task, bins(task.train)?);
-    let excess = Excess { needed, available };
-    Ok(match needed {
-        needed if needed > available => Verdict::Exceeds(excess),
-        needed if needed > available / 2 => Verdict::Tight(excess),
-        _ => Verdict::Fits,
-    })
+}
+
+/// Whether trees fit into memory.
+pub(crate) fn judge(task: &Task<'_>) -> io::Result<Verdict> {
+    let most = BINS as u64 * task.train.width() as u64; // as many bins as columns may have
+    match Verdict::of(bytes(task, most), task.room.memory) {
+        Verdict::Fits => Ok(Verdict::Fits),
+        _ => Ok(Verdict::of(bytes(task, bins(task.train)?), task.room.memory)),
+    }
+}
+
+/// Estimates the bytes that vectors of so many `factors` take, with the interactions that they are learned from, the matrix of
+/// these, and the index of items. Vectors of visitors have gone when those of items are written as a version.
+pub(crate) fn of_factors(interactions: u64, [visitors, items]: [u64; 2], factors: u64) -> u64 {
+    let numbers = factors.next_multiple_of(LANES);
+    let sampled = items.min(SAMPLED * items.isqrt());
+    let vectors = items + visitors.max(items) + sampled;
+    INTERACTION * interactions + ID * (visitors + items) + 4 * numbers * vectors + (numbers + INDEXED) * items
 }
 
 /// Estimates the bytes that a training takes whose columns have `bins` bins in total.
@@ -147,6 +173,24 @@ mod tests {
                 Verdict::Fits
             );
         }
+    }
+
+    #[test]
+    fn vectors_are_counted_with_what_they_are_learned_from_and_their_index() {
+        let vector = 112 * 4; // of 100 factors
+        let visitors = of_factors(0, [1_000_000, 0], 100);
+        assert_eq!(visitors, 1_000_000 * (vector + 100));
+        assert_eq!(of_factors(5_000_000, [1_000_000, 0], 100) - visitors, 5_000_000 * 40);
+        // twice while they are written, those of 1000 lists of 64, and a byte for each number
+        let items = of_factors(0, [0, 1_000_000], 100);
+        assert_eq!(items, 2_064_000 * vector + 1_000_000 * (100 + 112 + 8));
+        assert_eq!(
+            Verdict::of(items, Some(items - 1)),
+            Verdict::Exceeds(Excess { needed: items, available: items - 1 })
+        );
+        assert!(matches!(Verdict::of(items, Some(items)), Verdict::Tight(_)));
+        assert_eq!(Verdict::of(items, Some(2 * items)), Verdict::Fits);
+        assert_eq!(Verdict::of(items, None), Verdict::Fits, "it is not known how much there is");
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! Recommenders: fitted to which visitor did what with which item, measured by what they did last.
 
 use crate::ahead;
-use crate::booster::Iteration;
+use crate::booster::{Iteration, mebibytes};
 use crate::dataset::Reading;
 use crate::error::Error;
-use crate::memory;
+use crate::memory::{self, Excess, Verdict};
 use crate::quality::{Candidate, Measured, Running};
 use crate::report::{Answer, Quality, Trained};
 use crate::selector::accepts;
@@ -25,8 +25,6 @@ const LOOKED_AT: usize = 10;
 const ENOUGH: usize = 100;
 /// The most interactions that are learned from: 2.4 GB of them.
 pub(crate) const MOST: usize = 100_000_000;
-/// A vector has room for a multiple of so many factors.
-const LANES: usize = 16;
 /// Below this number of visitors the last item of every second one is held out, else of every tenth.
 const FEW_VISITORS: usize = 5_000;
 
@@ -94,7 +92,7 @@ impl Fit for Als {
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Recommender, Error> {
         let matrix = all.matrix(without).map_err(|source| full(model, source))?;
-        check_memory(model, matrix.users.len() + matrix.items.len(), self.factors, memory::available())?;
+        check_memory(model, self, all.len(), [matrix.users.len(), matrix.items.len()], memory::available())?;
         let settings = als::Settings {
             factors: self.factors,
             iterations: self.iterations,
@@ -361,15 +359,32 @@ fn widened(span: Span, at: Timestamp) -> (Timestamp, Timestamp) {
     span.map_or((at, at), |(first, last)| (first.min(at), last.max(at)))
 }
 
-/// Refuses vectors of visitors and items that take more memory than there is, as far as it is known how much that is.
-fn check_memory(model: &str, vectors: usize, factors: usize, available: Option<u64>) -> Result<(), Error> {
-    let vector = factors.next_multiple_of(LANES) * size_of::<f32>();
-    let needed = vectors as u64 * vector as u64;
-    match available {
-        Some(available) if needed > available => {
-            Err(Error::OverMemory { model: model.to_owned(), needed, available, vectors, factors })
+/// Refuses what takes more memory than there is, unless the configuration allows that.
+fn check_memory(
+    model: &str,
+    als: &Als,
+    interactions: usize,
+    sides: [usize; 2],
+    available: Option<u64>,
+) -> Result<(), Error> {
+    let needed = memory::of_factors(interactions as u64, sides.map(|vectors| vectors as u64), als.factors as u64);
+    match Verdict::of(needed, available) {
+        Verdict::Fits => Ok(()),
+        Verdict::Exceeds(Excess { needed, available }) if !als.over_memory => {
+            let (model, vectors, factors) = (model.to_owned(), sides.iter().sum(), als.factors);
+            Err(Error::OverMemory { model, needed, available, vectors, factors })
         }
-        _ => Ok(()),
+        Verdict::Tight(Excess { needed, available }) | Verdict::Exceeds(Excess { needed, available }) => {
+            let (needed, available, factors) = (mebibytes(needed), mebibytes(available), als.factors);
+            tracing::warn!(
+                model,
+                needed,
+                available,
+                factors,
+                "training takes more than half of the memory of this machine or container"
+            );
+            Ok(())
+        }
     }
 }
 

@@ -19,9 +19,11 @@ pub(super) fn als(section: &Section<'_>) -> Option<Model> {
     let user_reg = section.or("userReg", REGULARIZATION, regularization);
     let item_reg = section.or("itemReg", REGULARIZATION, regularization);
     let seed = section.or("seed", 0, |value| seed(&value));
+    let over_memory = section.or("overMemory", false, |value| value.boolean());
     store(section);
     let learning = learning(section, interactions.as_deref().unwrap_or_default());
-    Some(Model::Als(Als { interactions: interactions?, factors, iterations, user_reg, item_reg, seed, learning }))
+    let interactions = interactions?;
+    Some(Model::Als(Als { interactions, factors, iterations, user_reg, item_reg, seed, over_memory, learning }))
 }
 
 /// What recommenders share. `counted` are the types of interaction that the model learns from; none where it does not tell them

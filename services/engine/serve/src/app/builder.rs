@@ -165,7 +165,7 @@ impl Builder {
             tracer,
             token: config.api.token,
             described: OnceLock::new(),
-            origins: config.api.allowed_origins,
+            origins: config.api.allowed_origins.into(),
             page,
             phase: AtomicU8::new(Phase::Starting as u8),
             gated,

@@ -1,7 +1,7 @@
 //! Reading a request's body: so large, so long, and no more.
 
 use crate::app::App;
-use crate::gate::{Place, Reserved, Room, SMALL};
+use crate::gate::{Place, Reserved, Room, SMALL, SMALL_EACH};
 use crate::http::encoding::{Encoding, Undecodable};
 use crate::http::failure::{Code, Failure};
 use crate::http::rank::overloaded;
@@ -40,7 +40,7 @@ pub(super) async fn admit(app: &App, request: Request) -> Result<(Place, Bytes),
         },
         Some(encoding) => {
             // a small body may become a large one, and many of them come at once
-            let room = timeout(app.limits().api.request_timeout, app.room().reserve()).await;
+            let room = timeout(patience(app), app.room().reserve()).await;
             let mut room = room.map_err(|_| overloaded(app))?;
             let body = decoded(app, encoding, body).await?;
             room.shrink_to(body.len());
@@ -48,6 +48,11 @@ pub(super) async fn admit(app: &App, request: Request) -> Result<(Place, Bytes),
             Ok((place.with(room), body))
         }
     }
+}
+
+/// How long a body waits for room; the rest of the request's time is for the client.
+fn patience(app: &App) -> Duration {
+    app.limits().api.request_timeout / 2
 }
 
 /// The body as it was before it was encoded, which is no larger than one that was not.
@@ -67,7 +72,7 @@ fn crowded(app: &App) -> Failure {
     let most = app.limits().api.max_concurrent_requests;
     Failure::overloaded(format!(
         "too many bodies are on their way already: for each request that may be worked on at once ({most}, \
-         api.limits.maxConcurrentRequests), one large body is waited for, and 16 of up to 64 KiB"
+         api.limits.maxConcurrentRequests), one large body is waited for, and {SMALL_EACH} of up to 64 KiB"
     ))
 }
 
@@ -87,8 +92,7 @@ async fn read(app: &App, request: Request) -> Result<(Bytes, Option<Reserved>), 
     let outcome = match announced {
         Some(len) if len > limits.max_body_bytes as u64 => Ok(Err(Broken::TooLarge)),
         _ => {
-            let patience = limits.request_timeout / 2; // the rest is for the client
-            let collected = collect(&mut body, limits.max_body_bytes, app.arrived(), patience);
+            let collected = collect(&mut body, limits.max_body_bytes, app.arrived(), patience(app));
             timeout(limits.request_timeout, collected).await
         }
     };

@@ -3,7 +3,6 @@
 //! A browser lets any page send a form, or JSON as `text/plain`, to any address that the visitor's machine reaches, and tells
 //! in `Origin` whose page it is. Other clients send no `Origin` and are let through without another look.
 
-use crate::app::App;
 use crate::http::failure::{Code, Failure};
 use crate::http::unread;
 use axum::body::HttpBody;
@@ -11,6 +10,7 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use std::sync::Arc;
 
 /// Stands for all origins in the configuration.
 const ANY: &str = "*";
@@ -25,11 +25,11 @@ enum Page {
 }
 
 /// Lets a request pass, unless a page of a foreign origin sends it; answers preflights of pages that are allowed.
-pub(super) async fn check(State(app): State<App>, request: Request, next: Next) -> Response {
+pub(super) async fn check(State(origins): State<Arc<[String]>>, request: Request, next: Next) -> Response {
     let Some(origin) = request.headers().get(header::ORIGIN).cloned() else {
         return unread::close(request, next).await;
     };
-    match page(&app, &origin, &request) {
+    match page(&origins, &origin, &request) {
         Page::Own => unread::close(request, next).await,
         Page::Allowed if is_preflight(&request) => allowed(preflight(request.headers()), origin),
         Page::Allowed => allowed(unread::close(request, next).await, origin),
@@ -37,12 +37,12 @@ pub(super) async fn check(State(app): State<App>, request: Request, next: Next) 
     }
 }
 
-fn page(app: &App, origin: &HeaderValue, request: &Request) -> Page {
+fn page(origins: &[String], origin: &HeaderValue, request: &Request) -> Page {
     if is_own(origin, host(request.uri(), request.headers())) {
         return Page::Own;
     }
     let origin = origin.to_str().unwrap_or_default();
-    match app.origins().iter().any(|allowed| allowed == ANY || allowed.eq_ignore_ascii_case(origin)) {
+    match origins.iter().any(|allowed| allowed == ANY || allowed.eq_ignore_ascii_case(origin)) {
         true => Page::Allowed,
         false => Page::Foreign,
     }

@@ -2,7 +2,7 @@
 //! page for browsers is there already, and shows that.
 
 use crate::http::failure::{Code, Failure};
-use crate::http::{about, access, json, page, probes};
+use crate::http::{about, access, json, origin, page, probes};
 use crate::plugin::Status;
 use axum::Router;
 use axum::extract::{Request, State};
@@ -78,8 +78,9 @@ impl Waiting {
         *self.reason.lock() = Reason::Store { store, problem };
     }
 
-    /// Its paths: those of probes, `/status` with the store's `problem` or the `work`, and the page. All else is answered with 503.
-    pub fn router(&self) -> Router {
+    /// Its paths: those of probes, `/status` with the store's `problem` or the `work`, and the page. All else is answered with 503, and
+    /// pages of other origins than these with 403.
+    pub fn router(&self, origins: &[String]) -> Router {
         let router = match &self.page {
             Some(_) => Router::new()
                 .route("/", get(page_of))
@@ -93,6 +94,7 @@ impl Waiting {
             .route("/ready", get(ready))
             .route("/status", get(status))
             .fallback(unavailable)
+            .layer(axum::middleware::from_fn_with_state(Arc::<[String]>::from(origins), origin::check))
             .layer(axum::middleware::from_fn(access::log))
             .with_state(self.clone())
     }

@@ -5,14 +5,21 @@ use crate::service::{CONFIG, Service, ranking};
 use axum::Router;
 use axum::routing::get;
 use rankwright_serve::metrics::ConnectionMetrics;
-use rankwright_serve::run;
 use rankwright_serve::server::{Connections, Timing, serve};
+use rankwright_serve::{run, tls};
 use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::rustls::crypto::aws_lc_rs;
+use tokio_rustls::rustls::pki_types::CertificateDer;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 /// A service with `most` connections at most.
 async fn with_connections(most: usize) -> (SocketAddr, JoinHandle<std::io::Result<()>>) {
@@ -198,6 +205,52 @@ async fn a_client_that_closes_its_side_behind_its_request_gets_its_answer() {
         stream.shutdown().await.unwrap();
         let mut text = String::new();
         stream.read_to_string(&mut text).await.unwrap();
+        assert!(text.starts_with("HTTP/1.1 200"), "{request:.60}: {text}");
+    }
+    server.abort();
+}
+
+/// A certificate for localhost and its key, by the system's openssl.
+fn certificate(folder: &Path) -> (PathBuf, PathBuf) {
+    let made = Command::new("openssl")
+        .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"])
+        .args(["-subj", "/CN=localhost", "-addext", "basicConstraints=critical,CA:FALSE"])
+        .args(["-addext", "subjectAltName=DNS:localhost", "-out", "cert.pem", "-keyout", "key.pem"])
+        .current_dir(folder)
+        .output();
+    assert!(made.unwrap().status.success(), "openssl makes a certificate");
+    (folder.join("cert.pem"), folder.join("key.pem"))
+}
+
+/// What trusts a certificate.
+fn trusting(cert: &Path) -> TlsConnector {
+    let mut roots = RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_file(cert).unwrap()).unwrap();
+    let config = ClientConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()));
+    let config = config.with_safe_default_protocol_versions().unwrap().with_root_certificates(roots);
+    TlsConnector::from(Arc::new(config.with_no_client_auth()))
+}
+
+/// Its side ends with a `close_notify`.
+#[tokio::test]
+async fn a_client_that_closes_its_side_of_an_encrypted_connection_gets_its_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    let (cert, key) = certificate(folder.path());
+    let (service, (listener, address)) = (Service::start().await, listener().await);
+    let acceptor = tls::acceptor(&cert, &key).unwrap();
+    let server = tokio::spawn(run(service.app.clone(), listener, Some(acceptor), std::future::pending()));
+    let connector = trusting(&cert);
+    let event = r#"{"event":"item","id":"1","timestamp":"1636907100000","item":"p1","fields":[]}"#;
+    for request in [
+        HEALTH.to_owned(),
+        request("/rank/plain", &ranking(&["a"; 3000])),
+        request("/feedback", event),
+        request("/train/shop", ""),
+    ] {
+        let mut stream = connector.connect("localhost".try_into().unwrap(), connected(address).await).await.unwrap();
+        stream.write_all(request.as_bytes()).await.unwrap();
+        stream.shutdown().await.unwrap();
+        let text = answer(&mut stream).await;
         assert!(text.starts_with("HTTP/1.1 200"), "{request:.60}: {text}");
     }
     server.abort();

@@ -3,7 +3,13 @@
 use crate::service::{Answer, CONFIG, Service, ranking};
 use axum::body::Body;
 use axum::http::Request;
+use rankwright_event::Event;
+use rankwright_serve::{Fed, FeedError, Feedback};
+use rankwright_state::BoxFuture;
 use std::io::Write;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::Semaphore;
 
 fn gzip(text: &str) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
@@ -41,6 +47,40 @@ async fn the_limit_of_a_body_holds_after_it_is_decoded() {
         for path in ["/rank/plain", "/feedback", "/recommend/similar"] {
             let message = sent(&service, path, encoding, body.clone()).await.error(413, "too_large", None);
             assert!(message.contains("2000 bytes"), "{message}");
+        }
+    }
+}
+
+/// Counts calls, and never answers.
+struct Stuck(Arc<Semaphore>);
+
+impl Feedback for Stuck {
+    fn feed(&self, _: Vec<Event>) -> BoxFuture<'_, Result<Fed, FeedError>> {
+        self.0.add_permits(1);
+        Box::pin(std::future::pending())
+    }
+}
+
+#[tokio::test]
+async fn a_body_without_room_to_be_decoded_is_refused_before_its_client_gives_up() {
+    let config = format!("{CONFIG}\napi: {{limits: {{maxBodyBytes: 2048, requestTimeout: 4s}}}}");
+    let begun = Arc::new(Semaphore::new(0));
+    let stuck = Arc::new(Stuck(begun.clone()));
+    let service = Service::start_with(&config, |builder| builder.feedback(stuck)).await;
+    let id = "x".repeat(1500);
+    let event = format!(r#"{{"event":"item","id":"{id}","timestamp":"1636907100000","item":"p1","fields":[]}}"#);
+    let four = futures_util::future::join_all((0..4).map(|_| sent(&service, "/feedback", "gzip", gzip(&event))));
+    let fifth = async {
+        let _four = begun.acquire_many(4).await.unwrap();
+        let asked = Instant::now();
+        let refused = sent(&service, "/rank/plain", "gzip", gzip(&ranking(&["a"]))).await;
+        (refused, asked.elapsed())
+    };
+    tokio::select! {
+        _ = four => panic!("four bodies, which have all the room, are worked on"),
+        (refused, took) = fifth => {
+            refused.error(503, "overloaded", None);
+            assert!(took < Duration::from_secs(3), "{took:?}");
         }
     }
 }

@@ -7,7 +7,7 @@ use rankwright_serve::{http, run};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 
@@ -27,7 +27,7 @@ pub(crate) fn request(path: &str, body: &str) -> String {
 }
 
 /// Reads one answer whose length is announced.
-pub(crate) async fn answer(stream: &mut TcpStream) -> String {
+pub(crate) async fn answer(stream: &mut (impl AsyncRead + Unpin)) -> String {
     let mut bytes = Vec::new();
     loop {
         let text = String::from_utf8_lossy(&bytes).into_owned();

@@ -12,7 +12,14 @@ use std::sync::Arc;
 
 async fn ask(waiting: &Waiting, path: &str, accept: &str) -> Answer {
     let request = Request::builder().uri(path).header("accept", accept).body(Body::empty()).unwrap();
-    Answer::of(waiting.router(), request).await
+    Answer::of(waiting.router(&[]), request).await
+}
+
+/// What a page of an origin gets to see.
+async fn from_page(waiting: &Waiting, path: &str, origin: &str) -> Answer {
+    let request = Request::builder().uri(path).header("host", "localhost:8080").header("origin", origin);
+    let allowed = ["https://shop.example".to_owned()];
+    Answer::of(waiting.router(&allowed), request.body(Body::empty()).unwrap()).await
 }
 
 fn with_page(waiting: Waiting) -> Waiting {
@@ -50,6 +57,18 @@ async fn a_program_that_waits_describes_what_it_answers_and_nothing_else() {
         let answer = ask(&waiting, path, "text/html").await;
         assert!(answer.status == 200 || path == "/ready", "{path}: {}", answer.status);
     }
+}
+
+#[tokio::test]
+async fn a_program_that_waits_answers_pages_of_its_own_and_of_allowed_origins_alone() {
+    let waiting = with_page(Waiting::new(STATE, String::new()));
+    for path in ["/status", "/page", "/health", "/rank/shop"] {
+        from_page(&waiting, path, "https://evil.example").await.error(403, "foreign_origin", None);
+    }
+    assert_eq!(from_page(&waiting, "/status", "http://localhost:8080").await.status, 200);
+    let allowed = from_page(&waiting, "/status", "https://shop.example").await;
+    assert_eq!(allowed.headers["access-control-allow-origin"], "https://shop.example");
+    assert_eq!(allowed.json()["phase"], "waiting");
 }
 
 #[tokio::test]

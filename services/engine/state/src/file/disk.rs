@@ -54,6 +54,12 @@ pub(super) enum Refusal {
     )]
     JournalAt { journal: PathBuf, at: usize, newest: bool },
     #[error(
+        "its journal is missing, and the last commits with it: put it back, or restore the folder from a backup; or run `touch {}`, \
+         which gives up these commits, and send the events again",
+        .0.display()
+    )]
+    JournalMissing(PathBuf),
+    #[error(
         "it was finished, and neither its journal nor its tables say whose it is: they are lost or damaged; restore the folder from a \
          backup, or remove it to begin again, and send the events again"
     )]
@@ -125,8 +131,11 @@ impl Disk {
                 JournalTrouble::Damaged { journal, at, newest } if making.is_none() => {
                     return Err(cannot_open(path)(Refusal::JournalAt { journal, at, newest }));
                 }
+                JournalTrouble::Missing { journal } if making.is_none() => {
+                    return Err(cannot_open(path)(Refusal::JournalMissing(journal)));
+                }
                 JournalTrouble::Empty { journal } if making.is_none() => empty = Some(journal),
-                JournalTrouble::Damaged { .. } | JournalTrouble::Empty { .. } => {}
+                _ => {} // what is being made holds nothing yet
             }
         }
         let opened = || Database::builder(path).cache_size(blocks).open();

@@ -2,7 +2,8 @@
 //! and does not say so.
 //!
 //! A process that is killed leaves the beginning of a commit at the end, which was never acknowledged: that may be cut. Anything
-//! else that cannot be read is damage, and cutting it would lose commits that were acknowledged.
+//! else that cannot be read is damage, and cutting it would lose commits that were acknowledged. The store below syncs a journal
+//! before it begins the next one, so an unfinished or empty journal in front of a written one is damage, too.
 //!
 //! The format is that of fjall 3 (its `journal/entry.rs`): a commit is a start with the number of its entries and that of the
 //! commit, which goes up, the entries, and an end with their checksum and a mark.
@@ -14,6 +15,7 @@ use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_64;
 
 const MARK: &[u8] = b"FJL\x03";
+const FIRST: &str = "0.jnl";
 const START_BYTES: usize = 13;
 const END_BYTES: usize = 9 + MARK.len();
 
@@ -23,10 +25,12 @@ pub(super) enum Trouble {
     /// It ends in the middle of a commit, which is this many bytes long.
     Unfinished { journal: PathBuf, bytes: usize },
     /// From this byte on it cannot be read, although commits that were finished may lie there.
-    /// `newest` where no journal follows it.
+    /// `newest` where no commit follows it in another journal.
     Damaged { journal: PathBuf, at: usize, newest: bool },
-    /// Nothing is written in the newest one.
+    /// Nothing is written in it, nor in a journal behind it.
     Empty { journal: PathBuf },
+    /// There is no journal; an empty one may lie here.
+    Missing { journal: PathBuf },
 }
 
 /// Looks at every journal of a folder that is not open.
@@ -43,20 +47,20 @@ pub(super) fn troubles(folder: &Path) -> io::Result<Vec<Trouble>> {
     let number = |path: &PathBuf| path.file_stem()?.to_str()?.parse::<u64>().ok();
     let journals = paths.into_iter().filter(|path| path.extension().is_some_and(|extension| extension == "jnl"));
     let journals: BTreeMap<Option<u64>, PathBuf> = journals.map(|path| (number(&path), path)).collect();
-    let newest = journals.keys().next_back().copied();
-    for (number, journal) in journals {
+    if journals.is_empty() {
+        return Ok(vec![Trouble::Missing { journal: folder.join(FIRST) }]);
+    }
+    let mut newest = true;
+    for journal in journals.into_values().rev() {
         let written = match written(&journal) {
             // another process holds the folder, and is done with it
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::UnexpectedEof) => continue,
             written => written?,
         };
-        let is_newest = Some(number) == newest;
-        if is_newest && written.is_empty() {
-            troubles.push(Trouble::Empty { journal });
-        } else {
-            troubles.extend(trouble(&written).map(|trouble| trouble(journal, is_newest)));
-        }
+        troubles.extend(trouble(journal, &written, newest));
+        newest &= written.is_empty();
     }
+    troubles.reverse(); // the oldest first
     Ok(troubles)
 }
 
@@ -68,24 +72,27 @@ enum Fault {
     Wrong,
 }
 
-/// What is wrong with the written part of a journal, which ends with its last byte that is not zero.
-fn trouble(written: &[u8]) -> Option<impl FnOnce(PathBuf, bool) -> Trouble> {
-    let (mut at, mut newest) = (0, None);
+/// What is wrong with a journal, given its written part, which ends with its last byte that is not zero. `newest` where no
+/// commit follows it in another journal.
+fn trouble(journal: PathBuf, written: &[u8], newest: bool) -> Option<Trouble> {
+    if written.is_empty() && newest {
+        return Some(Trouble::Empty { journal });
+    }
+    let (mut at, mut last) = (0, None);
     let fault = loop {
         match commit(&written[at..]) {
-            Ok((length, number)) if Some(number) > newest => (at, newest) = (at + length, Some(number)),
+            Ok((length, number)) if Some(number) > last => (at, last) = (at + length, Some(number)),
             Ok(_) => break Fault::Wrong,
             Err(fault) => break fault,
         }
     };
     let rest = &written[at..];
     let more = || rest.ends_with(MARK) || (1..rest.len()).any(|place| commit(&rest[place..]).is_ok());
-    let damaged = fault == Fault::Wrong || more();
-    let bytes = rest.len();
-    (bytes > 0).then_some(move |journal, newest| match damaged {
-        true => Trouble::Damaged { journal, at, newest },
-        false => Trouble::Unfinished { journal, bytes },
-    })
+    match rest.len() {
+        0 if at > 0 => None,
+        _ if !newest || fault == Fault::Wrong || more() => Some(Trouble::Damaged { journal, at, newest }),
+        bytes => Some(Trouble::Unfinished { journal, bytes }),
+    }
 }
 
 /// Bytes of the whole commit that these begin with, and its number.

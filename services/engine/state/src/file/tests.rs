@@ -301,6 +301,57 @@ async fn a_state_whose_journal_is_all_zeros_is_refused() {
     }
 }
 
+/// The store below syncs a journal before it begins the next one: what is cut or zero in front of commits is no crash.
+#[tokio::test]
+async fn a_journal_that_a_written_one_follows_is_whole_or_damaged() {
+    let (folder, journal, bytes) = ten_commits().await;
+    let next = folder.path().join("1.jnl");
+    let troubles = |first: &[u8], second: &[u8]| {
+        std::fs::write(&journal, first).expect("is written");
+        std::fs::write(&next, second).expect("is written");
+        journal::troubles(folder.path()).expect("can be read")
+    };
+    let reserved = [&bytes[..], &[0; 1000]].concat();
+    assert_eq!(troubles(&reserved, &bytes), [], "room that is only reserved is no trouble");
+    let damaged = |at| vec![journal::Trouble::Damaged { journal: journal.clone(), at, newest: false }];
+    assert_eq!(troubles(&vec![0; bytes.len()], &bytes), damaged(0));
+    assert_eq!(troubles(&[], &bytes), damaged(0));
+    let cut = troubles(&bytes[..bytes.len() - 1], &bytes);
+    assert!(matches!(&cut[..], [journal::Trouble::Damaged { at, newest: false, .. }] if *at > 0), "{cut:?}");
+    let refused = refusal(&folder, "shop");
+    assert!(refused.contains("STATE/0.jnl is damaged at byte ") && !refused.contains("truncate"), "{refused}");
+
+    let cut = troubles(&bytes[..bytes.len() - 1], &[0; 1000]);
+    let [journal::Trouble::Unfinished { .. }, journal::Trouble::Empty { journal: empty }] = &cut[..] else {
+        panic!("a disk that was full leaves such a journal, and nothing behind it: {cut:?}");
+    };
+    assert_eq!(empty, &next);
+}
+
+/// What is in the tables stays; the store below would begin a journal, and count its commits from 0 again.
+#[tokio::test]
+async fn a_state_without_a_journal_is_refused_until_an_empty_one_says_that_its_commits_are_given_up() {
+    let (folder, journal, _) = ten_commits().await;
+    let store = open(&folder, FileOptions::default());
+    store.disk.keyspaces(FileOptions::default()).into_iter().for_each(|(keyspace, _)| {
+        keyspace.rotate_memtable_and_wait().expect("sorts what was written into a file");
+    });
+    drop(store);
+    std::fs::remove_file(&journal).expect("is there");
+    for _ in 0..2 {
+        let refused = refusal(&folder, "shop");
+        assert!(refused.contains("its journal is missing") && refused.contains("`touch STATE/0.jnl`"), "{refused}");
+    }
+    std::fs::write(&journal, "").expect("is written");
+    let store = open(&folder, FileOptions::default());
+    put(&store, vec![(item("0"), clicks(1)), (item("new"), clicks(1))]).await;
+    drop(store);
+    let store = open(&folder, FileOptions::default());
+    let read = store.read(&[item("0"), item("new"), item("9")]).await.expect("reads");
+    let counts: Vec<_> = read.iter().map(|entity| entity.as_deref().cloned()).collect();
+    assert_eq!(counts, [clicks(2), clicks(1), clicks(1)]);
+}
+
 #[tokio::test]
 async fn a_state_that_was_written_anew_has_a_journal_in_which_something_is() {
     let anew = folder();

@@ -263,13 +263,22 @@ fn a_gate_compares_with_the_running_version_on_the_same_visitors() {
 }
 
 #[test]
-fn vectors_that_memory_has_no_room_for_are_refused_before_they_are_made() {
-    let fits = |available| check_memory("m", 1000, 100, available);
-    let needed = 1000 * 112 * 4; // 100 factors have the room of 112
-    assert!(fits(None).is_ok() && fits(Some(needed)).is_ok());
-    let Err(Error::OverMemory { needed: told, factors: 100, .. }) = fits(Some(needed - 1)) else { panic!("too large") };
+fn vectors_that_memory_has_no_room_for_are_refused_before_they_are_made_unless_the_configuration_allows_it() {
+    let als = |over| {
+        let Model::Als(als) = model(&format!("{{type: als, interactions: [click], overMemory: {over}}}")) else {
+            panic!()
+        };
+        als
+    };
+    let fits = |over, available| check_memory("m", &als(over), 0, [1000, 0], available);
+    let needed = 1000 * (112 * 4 + 100); // 100 factors have the room of 112, and 100 bytes are those of an id
+    assert!(fits(false, None).is_ok() && fits(false, Some(needed)).is_ok());
+    let Err(Error::OverMemory { needed: told, vectors: 1000, factors: 100, .. }) = fits(false, Some(needed - 1)) else {
+        panic!("too large")
+    };
     assert_eq!(told, needed);
-    let refused = check_memory("m", 4_000_000, 10_000, Some(1 << 30)).unwrap_err().to_string();
+    assert!(fits(true, Some(1)).is_ok(), "the configuration allows it");
+    let refused = check_memory("m", &als(false), 0, [3_000_000, 1_000_000], Some(1 << 30)).unwrap_err().to_string();
     assert!(
         refused.contains("4000000 visitors and items") && refused.contains("has 1024 MiB: lower `factors`"),
         "{refused}"
