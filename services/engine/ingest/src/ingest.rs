@@ -28,13 +28,13 @@ const FORGOTTEN: Duration = Duration::from_secs(90 * 86_400);
 /// Outdated values are removed once in so much event time.
 const SWEEP: Duration = Duration::from_secs(86_400);
 
-/// So many rankings are awaited at most where a durable state keeps any number of open ones.
+/// Most rankings that are awaited where a durable state keeps any number of open ones.
 const MOST_AWAITED: usize = 100_000;
 
 /// About this many bytes of interactions may wait for their rankings.
 pub(crate) const MOST_AWAITED_BYTES: usize = 32 << 20;
 
-/// So many events are noted with one commit.
+/// Events that are noted with one commit.
 pub(crate) const NOTED_AT_ONCE: usize = 10_000;
 
 /// Slot of a note.
