@@ -25,7 +25,7 @@ const LOOKED_AT: usize = 10;
 const ENOUGH: usize = 100;
 /// The most interactions that are learned from: 2.4 GB of them.
 pub(crate) const MOST: usize = 100_000_000;
-/// A vector has room for a multiple of so many factors.
+/// A vector has room for a multiple of this number of factors.
 const LANES: usize = 16;
 /// Below this number of visitors the last item of every second one is held out, else of every tenth.
 const FEW_VISITORS: usize = 5_000;
@@ -387,7 +387,7 @@ fn numbers<'k>(kinds: Option<&'k [&'k str]>, kind: &'k str) -> impl Iterator<Ite
     any.into_iter().chain(same.map(|(number, _)| number as u16))
 }
 
-/// What is told of a version: its hits, and how many of the nearest items an approximate search finds.
+/// Metrics of a version: its hits, and how many of the nearest items an approximate search finds.
 fn metrics(quality: &Quality, model: &Recommender) -> BTreeMap<String, f64> {
     let recall = model.recall().map(|recall| ("RECALL@10".to_owned(), f64::from(recall)));
     std::iter::once((quality.metric.clone(), quality.reranked)).chain(recall).collect()
