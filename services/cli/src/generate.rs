@@ -1,9 +1,8 @@
 //! `rankwright generate`: events of a simulated shop, with the configuration that goes with them.
 //!
-//! Items have prices, tags and texts, and qualities that nobody sees; visitors have tastes that nobody sees either.
-//! The shop's search shows lists, whose top is looked at more, whatever stands there. Fashions rise and fall, items
-//! are released and reduced. The same options give the same events, in the order of time, however many there are:
-//! memory grows with the number of items and users alone.
+//! Items have prices, tags and texts, and hidden qualities; visitors have hidden tastes. The shop's search shows lists,
+//! whose top is looked at more, whatever stands there. Fashions rise and fall, items are released and reduced. The same
+//! options give the same events, in the order of time. Memory grows with the number of items and users alone.
 
 mod catalog;
 mod choice;
@@ -35,7 +34,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Progress is told once in so many events.
+/// Events between two reports of progress.
 const TOLD: u64 = 4096;
 
 /// How much is generated, and where it goes.
