@@ -212,7 +212,8 @@ if [ -z "${KUBECONFIG:-}" ] || ! kubectl get --raw /readyz >/dev/null 2>&1; then
   end
 fi
 
-# What is made here, and removed in the end, and is there already: somebody else's. What an earlier run has left goes first.
+# This script makes these namespaces and removes them at the end. One that exists already belongs to another user, unless an
+# earlier run has left it and it is being deleted.
 namespaces=$(sed -n '/^kind: Namespace$/,/^---$/s/^  name: //p' manifests/samples/*.yaml manifests/development/*.yaml | sort -u)
 namespaces="rankwright-system rights search shop $namespaces"
 for namespace in $namespaces; do
@@ -261,14 +262,14 @@ done
 operator --show-only templates/tests/image.yaml >"$work/test.yaml"
 ok "it takes the pod of helm test where the restricted standard is enforced" put "$work/test.yaml"
 
-# The definition comes by its chart, in a former form, and is upgraded.
-mkdir "$work/former"
-cp -r charts/rankwright-crds "$work/former"
-sed -i '/^    shortNames:$/,+1d' "$work/former/rankwright-crds/files/rankingservices.yaml"
+# The chart of the definition is installed in an older form, and upgraded.
+mkdir "$work/older"
+cp -r charts/rankwright-crds "$work/older"
+sed -i '/^    shortNames:$/,+1d' "$work/older/rankwright-crds/files/rankingservices.yaml"
 short() { kubectl get crd rankingservices.rankwright.dev --output jsonpath='{.spec.names.shortNames}' | grep -q rksvc; }
 crds() { helm upgrade --install rankwright-crds "$1" --namespace rankwright-system --take-ownership "${@:2}"; }
-ok "the chart of the definition is installed" crds "$work/former/rankwright-crds"
-ok "in its former form" not short
+ok "the chart of the definition is installed" crds "$work/older/rankwright-crds"
+ok "in its older form" not short
 ok "an upgrade of the chart" crds charts/rankwright-crds
 ok "upgrades the definition" short
 established() { kubectl wait --for=condition=Established crd/rankingservices.rankwright.dev --timeout=30s; }

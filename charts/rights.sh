@@ -97,7 +97,7 @@ monitors() { k get podmonitor --output name | grep -q .; }
 until_true "monitors" monitors
 until_true "alerts" there prometheusrule/shop
 
-# what watches show is not asked for; what somebody has changed is looked at before it is put back
+# watches show objects, so the operator does not get them; it gets one that another client has changed, before it restores it
 change() { k label --overwrite "$1" --selector app.kubernetes.io/instance=shop app.kubernetes.io/name=other >/dev/null; }
 unchanged() {
   local left

@@ -4,7 +4,7 @@
 - Every relative link and every #anchor of a *.md file resolves.
 - docs/README.md links to every page beside it, and every page under docs that a source file mentions exists.
 - No sentence and no table cell's sentence has more than 35 words, and none of VAGUE is in a text. Nor is it in a message or a
-  help text of the programs (MESSAGES).
+  help text of the programs (MESSAGES), in ./run, or in a file of charts/.
 - No page has a figure "to be measured".
 - A page of docs has 300 to 1,000 words outside code blocks. Pages in the section "Reference" of docs/README.md may be longer.
 - Every test that operator/CAPABILITIES.md names exists.
@@ -42,6 +42,8 @@ def main():
     reference = re.findall(r"\]\(([\w-]+\.md)\)", index.partition("\n## Reference\n")[2].partition("\n## ")[0])
     programs = [path for path in files if path.endswith(".rs") and path.startswith(MESSAGES) and not OTHERS.search(path)]
     faults += [fault for path in programs for fault in messages(path)]
+    read_too = [path for path in files if path == "run" or path.startswith("charts/") and path.endswith(SOURCES)]
+    faults += [fault for path in read_too for fault in vague(path, read(path))]
     for path, text in pages.items():
         faults += [*sentences(path, text), *vague(path, text)]
         if os.path.dirname(path) == "docs":

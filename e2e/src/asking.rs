@@ -30,7 +30,7 @@ const MODEL: &str = "liked";
 /// which learns from those of these features that there are.
 const FEATURES: [&str; 6] = ["clicks", "recent", "words", "grams", "weighed", "meaning"];
 
-/// Somebody who asks one server again and again.
+/// A client that asks one server again and again.
 pub struct Asking {
     server: Service,
     patience: Patience,

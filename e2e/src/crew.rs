@@ -31,7 +31,7 @@ pub fn source(broker: &str, topic: &str) -> String {
 }
 
 impl Crew {
-    /// Nobody yet, for a topic of the service's name with these messages.
+    /// A crew without workers, for a topic of the service's name with these messages.
     pub fn new(config: String, service: &str, folder: &Path, partitions: &[Vec<String>]) -> Self {
         let (workers, folders, sizes) = (Vec::new(), Vec::new(), partitions.iter().map(Vec::len).collect());
         let (service, folder) = (service.to_owned(), folder.to_owned());
@@ -88,7 +88,7 @@ impl Crew {
         position["line"].as_u64().unwrap_or(0) as usize
     }
 
-    /// Waits until so many messages are behind.
+    /// Waits until this number of messages was read.
     ///
     /// # Panics
     /// When that takes too long.
@@ -114,10 +114,10 @@ impl Crew {
         );
     }
 
-    /// Waits until somebody says these words once more, in reaction to what the caller has `done`.
+    /// Waits until a worker logs these words once more, in reaction to what the caller has `done`.
     ///
     /// # Panics
-    /// When nobody does.
+    /// When none does.
     pub fn until_said<T>(&self, words: &[&str], done: impl FnOnce() -> T) -> T {
         let said = || words.iter().map(|words| self.log().matches(words).count()).sum::<usize>();
         let before = said();

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 /// Sunday, 14 November 2021, 16:25 UTC, in milliseconds: when the events of tests begin.
 pub const BEGIN: i64 = 1_636_907_100_000;
 
-/// The time of an event, so many seconds after the beginning.
+/// The time of an event, in seconds after the beginning.
 pub fn at(seconds: i64) -> String {
     (BEGIN + seconds * 1000).to_string()
 }
@@ -81,7 +81,7 @@ features:
   - {name: clicks, type: interaction_count, interaction: click, scope: item}
 ";
 
-/// Twenty items `i0` to `i19` with their number as price, and so many lists of five of them, a second apart, each with
+/// Twenty items `i0` to `i19` with their number as price, and `lists` lists of five of them, a second apart, each with
 /// a click on the cheapest.
 pub fn cheap_wins(lists: i64) -> Vec<Value> {
     let mut random = crate::random::Random(7);

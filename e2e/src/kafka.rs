@@ -26,7 +26,7 @@ pub fn broker() -> Option<String> {
     address
 }
 
-/// Makes a topic of so many partitions.
+/// Makes a topic of this number of partitions.
 ///
 /// # Panics
 /// When the broker does not.
@@ -76,7 +76,7 @@ pub fn produce(broker: &str, topic: &str, partitions: &[Vec<String>]) {
     }
 }
 
-/// Waits until nobody is in a group, nor held for alive.
+/// Waits until a group has no member, and the broker takes none for alive.
 ///
 /// # Panics
 /// When that takes too long.

@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 
 static GIVEN: Mutex<BTreeSet<u16>> = Mutex::new(BTreeSet::new());
 
-/// The first of so many free ports in a row, which no other test of this process is given.
+/// The first of a number of free ports in a row, which no other test of this process is given.
 ///
 /// # Panics
 /// When there are none.

@@ -105,7 +105,7 @@ pub fn command<A: AsRef<std::ffi::OsStr>>(arguments: &[A]) -> Command {
     command
 }
 
-/// The same, where no file may grow beyond so many KiB, as on a full disk.
+/// The same, where no file may grow beyond `most` KiB, as on a full disk.
 pub fn limited<A: AsRef<std::ffi::OsStr>>(most: u32, arguments: &[A]) -> Command {
     let mut command = clean(Command::new("bash"));
     command.args(["-c", &format!(r#"trap '' XFSZ; ulimit -f {most}; exec "$0" "$@""#)]).arg(path()).args(arguments);

@@ -15,7 +15,7 @@ pub enum Mode {
     Pass,
     /// They come later, in order.
     Delay(Duration),
-    /// So many pass in each direction of a connection, then it ends, be it in the middle of a message.
+    /// This number of bytes passes in each direction of a connection, then it ends, perhaps in the middle of a message.
     Cut(usize),
     /// The same, and both ends are told that the connection is broken.
     Reset(usize),

@@ -37,7 +37,7 @@ impl Random {
         &of[self.below(of.len())]
     }
 
-    /// So many bytes.
+    /// This number of bytes.
     pub fn bytes(&mut self, count: usize) -> Vec<u8> {
         (0..count).map(|_| self.bits() as u8).collect()
     }

@@ -468,7 +468,7 @@ fn start_with(port: u16, folder: tempfile::TempDir, options: &[&str]) -> Redis {
 fn spawn(port: u16, folder: &Path, options: &[&str]) -> Child {
     Command::new("redis-server")
         .args(["--bind", "127.0.0.1", "--port", &port.to_string(), "--save", "", "--appendonly", "yes"])
-        // it is written before an answer, and so stays when the process is killed; nobody waits for a disk that others use
+        // it is written before an answer, and so stays when the process is killed; no answer waits for a disk that others use
         .args(["--appendfsync", "no"])
         .args(options)
         .current_dir(folder)

@@ -251,7 +251,7 @@ fn read(stderr: ChildStderr, log: &Mutex<String>, told: &Sender<SocketAddr>) {
             log.push('\n');
         }
         if let Some(address) = served_at(&line) {
-            // nobody may listen any more
+            // it fails where the receiver is gone
             let _ = told.send(address);
         }
     }

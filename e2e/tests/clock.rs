@@ -1,4 +1,4 @@
-//! Clocks of programs that jump, by Debian's `libfaketime`; nobody else's does.
+//! Clocks of programs that jump, by Debian's `libfaketime`; the machine's clock does not.
 
 use rankwright_e2e::many::{FEATURES, click_throughs};
 use rankwright_e2e::redis::Redis;
@@ -28,7 +28,7 @@ impl Clock {
         Some(clock)
     }
 
-    /// So many hours beside that of the machine, at once.
+    /// Sets it this number of hours beside that of the machine, at once.
     fn set(&self, hours: i64) {
         let new = self.file.with_extension("new");
         std::fs::write(&new, format!("{hours:+}h\n")).expect("can be written");
@@ -49,7 +49,7 @@ impl Clock {
     }
 }
 
-/// An event of so many seconds ago.
+/// An event of this number of seconds ago.
 fn ago(seconds: i64, id: &str, kind: &str, more: Value) -> Value {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("it is later").as_millis() as i64;
     let mut event = json!({"event": kind, "id": id, "timestamp": (now - seconds * 1000).to_string(),
@@ -83,7 +83,7 @@ fn a_clock_that_jumps_and_comes_back_closes_and_loses_nothing() {
     for (turn, hours) in [3, -3, 5, 0].into_iter().enumerate() {
         clock.set(hours);
         if hours != 0 {
-            // each time a jump is told anew, once; what was done by the one before is over then
+            // each jump is logged once; what the one before has caused is over then
             worker.until("a jump is told by who closes", || said(&worker) == 1 + turn);
             server.until("a jump is told by who takes events in", || said(&server) == 1 + turn);
         }

@@ -308,7 +308,7 @@ fn nothing_of_them_is_left_in_a_folder_either() {
     let unfinished = home.join("state/rebuilt-0123456789abcdef");
     std::fs::create_dir_all(&unfinished).expect("the folder can be made");
     std::fs::write(unfinished.join("values"), VISITOR).expect("can be written");
-    // as one leaves it that was killed while it wrote a part anew
+    // as a process leaves it that was killed while it rewrote a part
     let of_another = parts.join(format!("00000001-3-{:032x}.json.new", 7));
     std::fs::write(&of_another, VISITOR).expect("can be written");
     let told = forget(&config, "default", &home, &["--user", VISITOR]);
@@ -355,7 +355,7 @@ fn what_is_left_of_somebody_makes_it_no_success() {
     assert!(told.contains("not all is forgotten; removed nothing of") && told.contains(&name), "{told}");
 }
 
-/// The state cannot be written anew there.
+/// The state cannot be rewritten there.
 #[test]
 fn what_is_left_in_the_files_of_a_state_makes_it_no_success() {
     let folder = tempfile::tempdir().expect("there is room for temporary files");

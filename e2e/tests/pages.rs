@@ -53,6 +53,8 @@ fn vague_words_long_cells_long_and_short_pages_and_missing_tests_are_reported() 
     write(folder.path(), "ARCHITECTURE.md", &page);
     let program = "// nobody\nfn main() {\n    warn!(\"somebody took {former}\");\n    mark(\"anew\");\n}\n";
     write(folder.path(), "services/main.rs", &format!("{program}\n/// For whoever asks\n#[arg(long)]\n"));
+    write(folder.path(), "charts/values.yaml", "a: 1\n# Who is told of it\n");
+    write(folder.path(), "run", "# so many ports\n");
     let index = "# Docs\n\n[a](a.md) [b](b.md)\n\n## Reference\n\n[c](c.md)\n\n## Explanation\n\n[d](d.md)\n";
     write(folder.path(), "docs/README.md", index);
     for (name, words) in [("a", 299), ("b", 300), ("c", 1001), ("d", 1001)] {
@@ -65,6 +67,8 @@ fn vague_words_long_cells_long_and_short_pages_and_missing_tests_are_reported() 
     let expected = [
         format!("services/main.rs:3: 'somebody': {plain}"),
         format!("services/main.rs:7: 'whoever': {plain}"),
+        format!("run:1: 'so many': {plain}"),
+        format!("charts/values.yaml:2: 'told of': {plain}"),
         "ARCHITECTURE.md:5: a sentence of 36 words: word word word word word word word word ...".to_owned(),
         format!("ARCHITECTURE.md:1: 'Nobody': {plain}"),
         "ARCHITECTURE.md:7: 'to be measured': measure it, or leave out the row".to_owned(),

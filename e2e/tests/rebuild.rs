@@ -1,4 +1,4 @@
-//! `import --rebuild`: a state that is built anew beside the live one, and takes its place while the service runs.
+//! `import --rebuild`: a new state that is built beside the live one, and takes its place while the service runs.
 
 use rankwright_e2e::asking::Asking;
 use rankwright_e2e::events::{at, click, item, lines, ranking};
@@ -38,7 +38,7 @@ fn killed_within(mut command: Command, whole: Duration, random: &mut Random) {
     running.wait().expect("ends");
 }
 
-/// Everything that is told of some items.
+/// Everything that answers say about some items.
 fn values(service: &Service) -> Value {
     let mut request = ranking("q", 5000, "u1", &["i1", "i2", "i3", "i4", "i5"]);
     request["fields"] = json!([{"name": "query", "value": "a brand such as 2"}]);
@@ -262,7 +262,7 @@ fn a_state_in_a_folder_is_rebuilt_from_its_events_alone() {
     }
 }
 
-/// Another state has taken its place, and the former one stays for those who still read it.
+/// Another state has taken its place, and the old one stays for processes that still read it.
 #[test]
 fn nothing_of_a_visitor_stays_in_a_state_that_was_rebuilt_a_moment_ago() {
     let Some(redis) = Redis::for_tests() else { return };
@@ -303,8 +303,8 @@ fn all_of(folder: &Path) -> Vec<PathBuf> {
     below.chain([folder.to_owned()]).collect()
 }
 
-/// Whoever runs these may be root, in a folder of somebody who is not, and who has laid a link there to what is none of theirs.
-/// Only root can try that; others see that no link is followed.
+/// Root may run these commands in a folder of another user, who has put a link to a foreign file there. Only root can try
+/// that; other users see that no link is followed.
 #[test]
 fn what_root_does_to_a_state_in_a_folder_it_does_as_its_owner() {
     done_as_its_owner(4711, 4712);

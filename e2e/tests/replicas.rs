@@ -25,7 +25,7 @@ const BETWEEN_REQUESTS: Duration = Duration::from_millis(5);
 /// Values of features, and click-throughs.
 type Outcome = (BTreeMap<Vec<u8>, Vec<u8>>, BTreeMap<String, Value>);
 
-/// Sends a batch until somebody says that it was taken; now and then once more, to another one.
+/// Sends a batch until a replica says that it was taken; now and then once more, to another one.
 fn send(replicas: &Mutex<Vec<SocketAddr>>, batch: &[Value], random: &mut Random) {
     let body = json!(batch).to_string();
     let mut left = 1 + usize::from(random.below(3) == 0);

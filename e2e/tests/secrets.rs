@@ -5,7 +5,7 @@ use rankwright_e2e::said::Said;
 use rankwright_e2e::server::Server;
 use rankwright_e2e::{kafka, ports};
 
-/// Words that nobody would write by chance.
+/// Words that do not occur by chance.
 const REDIS: &str = "xyzzy-redis-password";
 const S3_KEY: &str = "XYZZYS3KEYID";
 const S3: &str = "xyzzy-s3-secret";
@@ -77,7 +77,7 @@ fn servers() -> Option<(Redis, Server, Places)> {
     Some((redis, s3, places))
 }
 
-/// A port at which nobody listens.
+/// A port at which no server listens.
 fn nowhere() -> String {
     format!("127.0.0.1:{}", ports::free(1))
 }

@@ -274,7 +274,7 @@ fn what_an_import_has_read_is_not_dealt_out_once_more_nor_the_reverse() {
     same(&whole, "a worker behind a state built anew");
 }
 
-/// A click follows its list after so many others.
+/// How many lists later a click on a list comes.
 const AFTER: usize = 5;
 
 /// Lists that are shown at this moment, and clicks on them, which go to another partition.

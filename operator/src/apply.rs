@@ -39,7 +39,7 @@ const LOOKS: usize = 3;
 pub struct Applied {
     /// Deployments, Jobs and autoscalers at least, as the API server has them now.
     pub objects: Vec<Arc<DynamicObject>>,
-    /// Objects of somebody else in the place of ours, in words.
+    /// Objects of other owners in the place of ours, in words.
     pub conflicts: Vec<String>,
 }
 
@@ -56,7 +56,7 @@ pub async fn all(
 ) -> Result<()> {
     let (mut refused, mut ready) = (None, true);
     for child in desired {
-        // pods would begin with what was there before, or with what somebody else has in its place, and nobody would tell
+        // pods would silently begin with what was there before, or with another owner's object in its place
         let kept = (!ready && makes_pods(child)).then(|| child.clone().kept());
         match one(ctx, service, kept.as_ref().unwrap_or(child)).await {
             Ok(Outcome::There(object)) => applied.objects.extend(object),
@@ -127,10 +127,10 @@ async fn one(ctx: &Context, service: &RankingService, child: &Child) -> Result<O
             return Ok(Outcome::There(sight.content));
         }
         (Known::Absent, Mode::Keep) => return Ok(Outcome::Absent),
-        // whoever was in its place would refuse it each time
+        // the object in its place would cause a refusal each time
         (Known::Absent, _) if !ctx.seen.is_taken(service, child) => {
             match write(ctx, service, child, None).await {
-                Err(error) if error.is_conflict() => {} // the watches are behind, or somebody else has one
+                Err(error) if error.is_conflict() => {} // the watches are behind, or another owner has one
                 made => return made,
             }
         }
@@ -196,7 +196,7 @@ async fn write(
     let cache = ctx.cache(&service.namespace().unwrap_or_default());
     let (ours, before) = (PatchParams::apply(FIELD_MANAGER).force(), cache.moment(kind));
     let applied = api.patch(&object.name_any(), &ours, &Patch::Apply(&object)).await.map_err(refused)?;
-    // what somebody has scaled to none since we looked would be taken for what we have left behind
+    // what was scaled to none since we looked would be taken for what we have left behind
     let kept = handover::hand_over(&api, service, child, &applied).await.map_err(refused)?;
     let applied = kept.unwrap_or(applied);
     cache.answered(kind, before, &applied);

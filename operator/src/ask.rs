@@ -97,7 +97,7 @@ pub trait Ask: Send + Sync {
     fn ask<'a>(&'a self, address: &'a str) -> BoxFuture<'a, Option<Said>>;
 }
 
-/// Asks over HTTP. Whoever does not answer in time is spared for a while: many that are not reached would keep the others
+/// Asks over HTTP. A server that does not answer in time is left alone for a while: many such servers would keep the others
 /// waiting.
 #[derive(Debug)]
 pub struct OverHttp {
@@ -106,7 +106,7 @@ pub struct OverHttp {
     connections: Semaphore,
 }
 
-/// So many rank servers are asked at the same time.
+/// Rank servers that are asked at the same time.
 const CONNECTIONS: usize = 768;
 
 impl Default for OverHttp {

@@ -1,9 +1,8 @@
 //! What the watches show of the objects that the operator makes, so that it need not ask for each of them.
 //!
-//! The cache may be behind the API server; what this process has written it knows, but for what it writes while a watch lists
-//! everything anew. So it decides alone that nothing is to be done, in which case news brings us back, and that an object is
-//! to be made, which fails where there is one (see `apply`). Whatever is changed is looked at before, and what is deleted is
-//! named by its identity.
+//! The cache may be behind the API server. It knows what this process has written, except while a watch lists everything
+//! again. So the cache alone decides two things: that nothing is to be done, until news comes; and that an object is to be
+//! made, which fails where there is one (see `apply`). Before a change the object is read, and a deletion names its identity.
 //!
 //! Without watches nothing is known, and everything is asked for.
 

@@ -154,7 +154,7 @@ impl Claims {
         let api: Api<Lease> = Api::namespaced(self.client.clone(), namespace);
         let ours = api.get_opt(CLAIM).await?.filter(|lease| lease.labels().get(OPERATOR) == Some(&self.own));
         let Some(lease) = ours else { return Ok(()) };
-        // without the fields that are ours, unless somebody has changed it since
+        // without the fields that are ours, unless another client has changed it since
         let (name, resource_version) = (Some(CLAIM.to_owned()), lease.resource_version());
         let metadata = ObjectMeta { name, resource_version, ..ObjectMeta::default() };
         let nothing = Lease { metadata, spec: None };

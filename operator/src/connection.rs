@@ -13,7 +13,7 @@ use std::time::Duration;
 use tower::{BoxError, Layer, Service};
 use tracing::warn;
 
-/// A request that takes longer is given up: whoever sent it tries again. A server that is cut off does not say so.
+/// A request that takes longer is given up: its caller tries again. A server that is cut off does not say so.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The API server ends a watch after five minutes; one that is silent for longer leads nowhere.

@@ -71,7 +71,7 @@ pub fn has_finalizer(service: &RankingService) -> bool {
 /// Adds or removes the finalizer as the resource's policy says; what others have put there stays.
 ///
 /// # Errors
-/// When the API server refuses it, as when somebody else has changed the resource at the same time.
+/// When the API server refuses it, as when another client has changed the resource at the same time.
 pub async fn settle_finalizer(ctx: &Context, service: &RankingService, wanted: bool) -> Result<()> {
     if has_finalizer(service) == wanted {
         return Ok(());

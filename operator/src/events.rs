@@ -14,10 +14,10 @@ use rankwright_crds::{RankingService, RankingServiceStatus};
 /// What the API server takes of a note.
 const LONGEST: usize = 1000;
 
-/// A change that people are told of.
+/// A change that an event reports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct News {
-    /// Whether somebody should look at it.
+    /// Whether it needs attention.
     pub warning: bool,
     /// The reason of the condition.
     pub reason: String,
@@ -92,7 +92,7 @@ fn is_ordinary(before: &RankingServiceStatus, now: &RankingServiceStatus, condit
     let lost = |kind: &str| holds(before, kind) && !holds(now, kind);
     match condition.reason.as_str() {
         "RollingOut" | "NotServedByAll" => true,
-        // former workers end before new ones begin
+        // old workers end before new ones begin
         "NoneReady" => status::is_moving(now) && (condition.type_ == "IngestReady" || !lost("Available")),
         "PinNotServed" => status::is_moving(now),
         "NotTrainedYet" => !lost("ModelTrained"),
@@ -101,7 +101,7 @@ fn is_ordinary(before: &RankingServiceStatus, now: &RankingServiceStatus, condit
     }
 }
 
-/// Whoever scales servers that an autoscaler decides on waits for them.
+/// A number of replicas was set that an autoscaler decides on: its author waits for these pods.
 fn of_number(before: &RankingServiceStatus, now: &RankingServiceStatus) -> Option<News> {
     let note = now.warnings.iter().find(|text| text.starts_with(IDLE_NUMBER) && !before.warnings.contains(text))?;
     Some(News { warning: true, reason: "ReplicasNotUsed".to_owned(), action: "Scale".to_owned(), note: note.clone() })
@@ -139,7 +139,7 @@ fn of_training(before: &RankingServiceStatus, now: &RankingServiceStatus) -> Opt
     Some(News { warning, reason: format!("Training{}", training.outcome), action: "Training".to_owned(), note })
 }
 
-/// Tells people, as much as the API server takes. What nobody has answered for stays in the list.
+/// Publishes events, as many as the API server takes. Those that it has not answered stay in the list.
 ///
 /// # Errors
 /// When the API server does not answer, or has refused some of it.
@@ -176,7 +176,7 @@ pub(crate) async fn publish_one(
     let place = format!("status/{}", digest_of(&news.note));
     let answer = recorder.publish(&news.event(about, place.clone()), about).await;
     match answer {
-        // it was to be counted as another one of an event that somebody has deleted
+        // it was to be counted as another one of an event that was deleted
         Err(kube::Error::Api(gone)) if gone.code == 404 && !going => {
             let anew = format!("{place}/{}", Timestamp::now().as_nanosecond());
             recorder.publish(&news.event(about, anew), about).await

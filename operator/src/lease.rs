@@ -213,7 +213,7 @@ impl Candidate {
     }
 }
 
-/// Somebody who was faster has changed the lease, or made it: then it is not ours.
+/// Whether the lease is ours now. After a conflict it is not: another process was faster.
 fn taken(answer: kube::Result<Lease>) -> kube::Result<bool> {
     match answer {
         Ok(_) => Ok(true),

@@ -161,7 +161,7 @@ async fn run(options: RunOptions) -> Result<()> {
     let mut working = std::pin::pin!(working);
     tokio::select! {
         () = &mut working => anyhow::bail!("the controller has ended"),
-        // whoever leads now must not be disturbed: end at once
+        // the new leader must not be disturbed: end at once
         () = &mut keep => {
             error!("no longer leading");
             anyhow::bail!("the lease was lost");

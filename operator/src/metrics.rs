@@ -68,7 +68,7 @@ impl Metrics {
         self.unreadable.inc();
     }
 
-    /// Counts the resources of this store from now on, those of a namespace or of all; no longer those of its former store.
+    /// Counts the resources of this store from now on, those of a namespace or of all; no longer those of its previous store.
     pub fn describe(&self, namespace: &str, store: Store<Guarded>) {
         self.stores.lock().unwrap_or_else(PoisonError::into_inner).insert(namespace.to_owned(), store);
     }
@@ -78,7 +78,7 @@ impl Metrics {
     /// # Errors
     /// When it cannot be written.
     pub fn render(&self) -> prometheus::Result<String> {
-        // held until all is told: somebody else who asks meanwhile would count everything twice
+        // held until all is counted: another request meanwhile would count everything twice
         let stores = self.stores.lock().unwrap_or_else(PoisonError::into_inner);
         self.count(stores.values());
         TextEncoder::new().encode_to_string(&self.registry.gather())

@@ -180,7 +180,7 @@ fn is_running(pod: &Pod) -> bool {
     pod.status.as_ref().and_then(|status| status.phase.as_deref()) == Some("Running")
 }
 
-/// Takes away what nobody looks at here: the most of a pod.
+/// Removes what the operator does not use: most of a pod.
 pub fn prune(pod: &mut Pod) {
     pod.spec = None;
     pod.metadata.managed_fields = None;

@@ -36,13 +36,13 @@ use tokio::sync::Semaphore;
 /// What only rank servers tell, such as a store that went away, is asked for again after this time.
 pub const RESYNC: Duration = Duration::from_secs(60);
 
-/// An object of somebody else may go at any time, a store come back, a new version be taken up, and nobody tells.
+/// Another owner's object may go at any time, a store come back, a server load a new version, and no watch shows that.
 const SOON: Duration = Duration::from_secs(10);
 
 /// A resource that is refused waits for a change; should the news of it be lost, it is looked at after this time.
 const REFUSED: Duration = Duration::from_secs(300);
 
-/// So many events of a resource are kept while the API server takes none, the newest ones.
+/// Events of a resource that are kept while the API server takes none, the newest ones.
 const UNTOLD: usize = 50;
 
 /// What reconciling needs, for all resources.
@@ -65,13 +65,13 @@ pub struct Context {
     scopes: Vec<Scope>,
     /// Of namespaces that are not looked at, nothing is known.
     unwatched: Arc<Cache>,
-    /// Resources as they were answered when something was told of them last, until the watch has shown that.
+    /// Resources as the API server returned them after the last write of their status, until the watch has shown that.
     told: Mutex<HashMap<String, Arc<RankingService>>>,
     /// Jobs that should have a pod and have none, by the uids of their services and of their own, and since when.
     pub(crate) podless: Mutex<HashMap<String, HashMap<String, Instant>>>,
     /// What rank servers said last, by the uids of their services.
     pub(crate) listened: Mutex<HashMap<String, Listened>>,
-    /// Events that nobody took, by the uids of what they are about.
+    /// Events that the API server did not take, by the uids of what they are about.
     untold: Mutex<HashMap<String, Vec<News>>>,
     /// When what could not be reconciled is tried again.
     retries: Retries,
@@ -129,7 +129,7 @@ impl Context {
         scope.map_or(&self.unwatched, |scope| &scope.cache)
     }
 
-    /// A resource with what was told of it last, should the watch be behind that.
+    /// A resource with the status that was written last, if the watch is behind that.
     fn caught_up(&self, service: Arc<RankingService>) -> Arc<RankingService> {
         let (uid, version) = (service.uid().unwrap_or_default(), cache::version(&service.metadata));
         let mut told = locked(&self.told);
@@ -167,7 +167,7 @@ impl Context {
         written
     }
 
-    /// Publishes events, first those that nobody has taken before. What of either nobody takes now stays in its list.
+    /// Publishes events, first those that were not taken before. What is not taken now stays in its list.
     async fn publish(&self, service: &RankingService, before: &mut Vec<News>, news: &mut Vec<News>) -> Result<()> {
         *before = locked(&self.untold).remove(&service.uid().unwrap_or_default()).unwrap_or_default();
         let refused = match events::publish(&self.recorder, service, before).await {
@@ -362,7 +362,7 @@ struct Told {
     written: Option<Arc<RankingService>>,
     /// How the parts are.
     observed: Observed,
-    /// Whether something that nobody gives notice of is about to change.
+    /// Whether something is about to change that no watch shows.
     soon: bool,
     /// What became of the events.
     published: Result<()>,
@@ -383,7 +383,7 @@ async fn tell(service: &RankingService, ctx: &Context, outcome: &Outcome, failur
     };
     let status = status::of(&facts, Timestamp::now());
     let mut news = events::between(&service.status.clone().unwrap_or_default(), &status);
-    // before the status: the successor of an operator that dies in between tells them, again maybe. Those that nobody takes
+    // before the status: if the operator dies in between, its successor publishes them, perhaps again. Those that are not taken
     // now are kept here, and hold nothing back
     let mut untold = Vec::new();
     let published = ctx.publish(service, &mut untold, &mut news).await;
@@ -436,7 +436,7 @@ fn found<K: DeserializeOwned>(applied: &Applied, kind: &str, chosen: impl Fn(&Dy
 /// Leaves a resource that is refused to its author, and tries anything else again.
 pub fn error_policy(ctx: &Context, resource: &ObjectMeta, error: &Error) -> Action {
     match error {
-        // nobody tells when the other one goes
+        // no watch shows when the other one goes
         Error::Refused(Refusal::StateTaken { .. }) => Action::requeue(SOON),
         Error::Refused(_) => Action::requeue(REFUSED),
         _ => Action::requeue(ctx.retries.after(resource, Instant::now())),

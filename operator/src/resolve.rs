@@ -81,7 +81,7 @@ pub async fn references(ctx: &Context, service: &RankingService, apis: Apis) -> 
     Ok(resolved)
 }
 
-/// The configuration that the pods of a resource were given last. While it is not being deleted nobody asks for that.
+/// The configuration that the pods of a resource were given last. Needed only while the resource is being deleted.
 async fn kept_configuration(ctx: &Context, service: &RankingService, rank: Option<&Rollout>) -> Result<Option<String>> {
     if service.metadata.deletion_timestamp.is_none() {
         return Ok(None);
@@ -122,7 +122,7 @@ pub async fn deployment(ctx: &Context, service: &RankingService, component: Comp
             let content = sight.content.and_then(|content| serde_json::to_value(&*content).ok());
             return Ok(content.and_then(|content| serde_json::from_value(content).ok()));
         }
-        // nothing was made of a service that nothing was told of
+        // nothing was made of a service without a status
         Known::Absent if service.status.is_none() => return Ok(None),
         Known::Absent | Known::Unsure => {}
     }

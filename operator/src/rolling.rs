@@ -33,7 +33,7 @@ pub struct Candidate<'a> {
     pub uid: &'a str,
     /// Its namespace and name.
     pub name: &'a str,
-    /// Whether the operator has told of the resource as it is now.
+    /// Whether the status is of the resource as it is now.
     pub known: bool,
     /// Whether its pods are not what they should be.
     pub differs: bool,

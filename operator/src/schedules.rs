@@ -4,7 +4,7 @@ use crate::labels::Component;
 use crate::validate::digest_of;
 use rankwright_crds::ranking_service::{ModelSchedule, Training};
 
-/// A CronJob's name may have so many signs: those of its Jobs have some more.
+/// Most characters of a CronJob's name: those of its Jobs have some more.
 const LONGEST_NAME: usize = 52;
 
 /// Signs of a digest.

@@ -1,5 +1,5 @@
-//! The operator's own ports: health and metrics for the cluster, the log's level for whoever may reach the pod's loopback
-//! (`kubectl port-forward`).
+//! The operator's own ports: health and metrics for the cluster, and the log's level for clients that can reach the pod's
+//! loopback (`kubectl port-forward`).
 
 use crate::logging::Level;
 use crate::metrics::Metrics;

@@ -111,7 +111,7 @@ pub async fn publish(
     }
 }
 
-/// What makes one value of another, as a merge patch: whoever has written a field, what is not wanted goes.
+/// The merge patch that makes one value of another: fields that are not wanted go, also those that another client has written.
 fn change(there: &Value, wanted: &Value) -> Value {
     let (Value::Object(there), Value::Object(wanted)) = (there, wanted) else { return wanted.clone() };
     let gone = there.keys().filter(|key| !wanted.contains_key(*key)).map(|key| (key.clone(), Value::Null));

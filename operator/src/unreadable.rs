@@ -45,7 +45,7 @@ pub async fn tell(ctx: &Context, resource: &ObjectMeta, error: &str) -> Result<(
     let (reason, note) = (ready.reason.clone(), ready.message.clone());
     let news = News { warning: true, reason, action: "Ready".to_owned(), note };
     let going = live.metadata.deletion_timestamp.is_some();
-    // whoever takes no events is to see the status all the same
+    // the status is written also where no events are taken
     let told = events::publish_one(&ctx.recorder, &about, going, &news).await;
     let object = json!({
         "apiVersion": kind.api_version,

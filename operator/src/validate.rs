@@ -138,7 +138,7 @@ pub fn plan(service: &RankingService, resolved: &Resolved, defaults: &Defaults) 
         Digests { rank: digest(spec, resolved, Component::Rank), ingest: digest(spec, resolved, Component::Ingest) };
     let running = resolved.ingest.as_ref().and_then(|ingest| ingest.digests.clone());
     if let Some([configured, referred]) = running.filter(|_| held.is_some()) {
-        // what is meant for a new image is no reason to make new pods of the former one
+        // settings for a new image are no reason to make new pods of the old one
         (configuration.ingest_digest, references.ingest) = (configured, referred);
     }
     let mut warnings = configuration.warnings.clone();
@@ -192,7 +192,7 @@ fn pins(spec: &RankingServiceSpec, configuration: &Rendered, resolved: &Resolved
     Ok(())
 }
 
-/// Whether the data of a resource can be removed that is being deleted: all else that it asks for is wanted by nobody any more.
+/// Whether the data of a resource that is being deleted can be removed: nothing else that it asks for matters any more.
 fn removable(spec: &RankingServiceSpec, resolved: &Resolved, namespace: &str) -> Result<(), Refusal> {
     all_there(resolve::of_component(spec, Component::Purge), resolved, namespace)?;
     unreserved("rank", Some(&spec.rank.pod))
@@ -247,7 +247,7 @@ fn all_there(named: impl IntoIterator<Item = Reference>, resolved: &Resolved, na
     Ok(())
 }
 
-/// The pattern of the field lets times and durations through that nobody can read.
+/// The pattern of the field accepts times and durations that cannot be read.
 fn has_offset(spec: &RankingServiceSpec) -> Result<(), Refusal> {
     let Some(import) = &spec.import else { return Ok(()) };
     let read = import.offset.parse::<Offset>();
@@ -330,7 +330,7 @@ impl Plan {
             let events = serde_json::json!([from, import.offset, import.attempt]);
             digest_of(&format!("{events} {}", serde_json::json!(stream)))
         };
-        // nor does who reads a bucket, or where its server is now; it did in a digest that may be told of
+        // nor do the bucket's credentials and the address of its server; they did in a digest that an older status may have
         let told = digest(&import.from);
         if self.known_import.as_ref() == Some(&told) {
             return Some(told);
@@ -347,8 +347,8 @@ impl Plan {
         Some(format!("{}-{}", self.named(Component::Import), &self.import_digest()?[..8]))
     }
 
-    /// The mark of its state: of which cluster it is, and of which resource. One that takes the place of a former one of its name
-    /// has the same, and its pods run on.
+    /// The mark of its state: of which cluster it is, and of which resource. A resource that replaces an earlier one of its name
+    /// has the same mark, and its pods run on.
     pub fn mark(&self) -> Option<String> {
         let cluster = self.cluster.as_ref()?;
         Some(format!("{cluster}/{}/{}", self.namespace, self.name))

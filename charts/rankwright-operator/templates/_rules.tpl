@@ -1,7 +1,7 @@
 {{- /*
 What the operator may do where it looks at RankingServices. "create" stands beside "patch" because the API server asks for
 both when a server-side apply makes an object. Reading is "list" and "watch" for what there is and what becomes of it, and "get"
-to look at an object that somebody has changed before it is put back.
+to read an object that another client has changed, before the operator restores it.
 */}}
 {{- define "rankwright-operator.rules" -}}
 # The resources to work on: each is seen with all its changes.

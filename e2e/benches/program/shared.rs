@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 
 /// Different requests, sent in turn.
 const REQUESTS: usize = 200;
-/// Events that are written while rankings are asked for: so many in a request, and so many requests a second.
+/// Events that are written while rankings are asked for: in a request, and requests a second.
 pub(crate) const EVENTS: usize = 100;
 const WRITES: u32 = 50;
 /// Versions of a model that are trained and taken up.
@@ -40,7 +40,7 @@ const VISITORS: usize = 1_000_000;
 const CLICKS: usize = 5;
 const ITEMS: usize = 100_000;
 
-/// All rows; each part has a server of its own, which has no other's data to write anew.
+/// All rows; each part has a server of its own, which has no other's data to rewrite.
 pub(crate) fn measure(load: &Load, effort: Effort, folder: &Path) -> Table {
     let mut table = Table::default();
     ranking(load, &Redis::on_disk(), effort, folder, &mut table);
@@ -50,7 +50,7 @@ pub(crate) fn measure(load: &Load, effort: Effort, folder: &Path) -> Table {
     table
 }
 
-/// So many workers on a topic alone.
+/// This number of workers on a topic, without other load.
 pub(crate) fn measure_stream(load: &Load, workers: usize, folder: &Path) -> Table {
     let mut table = Table::default();
     stream(load, &Redis::on_disk(), workers, folder, &mut table);
@@ -180,7 +180,7 @@ impl Drop for Ends<'_> {
     }
 }
 
-/// An event so many times the length of the data later, with ids of its own.
+/// An event moved on by `turn` times the length of the data, with ids of its own.
 fn again(event: &Value, turn: i64) -> Value {
     let mut event = event.clone();
     for name in ["id", "ranking"] {

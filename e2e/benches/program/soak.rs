@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Different requests, sent in turn by so many connections.
+/// Different requests, sent in turn by a number of connections.
 const REQUESTS: usize = 200;
 const CONNECTIONS: usize = 4;
 /// Requests with events, in a second, at most.
@@ -50,8 +50,8 @@ pub(crate) fn measure(load: &Load, minutes: u32, folder: &Path) {
     });
 }
 
-/// So many requests with events that the last ones, which come later than the data by its length again and again, do not lie
-/// in the future.
+/// Requests a second with events. Each turn moves events on by the length of the data, and the last ones must not lie in the
+/// future.
 fn rate(load: &Load, minutes: u32) -> u32 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as i64;
     let turns = (now - load.last()) / Load::LENGTH;

@@ -10,7 +10,7 @@ use serde_json::json;
 use std::path::Path;
 use std::time::Instant;
 
-/// Items of the shop, so many as the limits are wanted for.
+/// Items of the shop, as many as the limits are wanted for.
 const ITEMS: u32 = 100_000;
 
 /// Items whose titles are encoded: `BENCH_ITEMS`, else a tenth of those that the limit is for, which takes the same for each.
@@ -91,7 +91,7 @@ fn encode(effort: Effort, folder: &Path, table: &mut Table) {
     );
 }
 
-/// Seconds that an encoder takes for texts, so many at a time; features have each computed by itself.
+/// Seconds that an encoder takes for texts, `batch` at a time; features have each computed by itself.
 fn encoding(models: &Path, threads: usize, batch: usize, texts: &[String]) -> f64 {
     let runtime = Runtime::open(models).expect("ONNX Runtime is there");
     let files = Files::of(&models.join("models/test/minilm-int8"), &FileNames::default()).expect("the model is there");

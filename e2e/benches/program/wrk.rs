@@ -11,7 +11,7 @@ use std::time::Duration;
 /// What a server did under load.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Figures {
-    /// Half of the answers came within so many milliseconds.
+    /// Milliseconds within which half of the answers came.
     pub p50: f64,
     /// 99 of a hundred did.
     pub p99: f64,

@@ -43,7 +43,7 @@ fn answering(answer: impl Fn(&str) -> (&'static str, &'static str) + Send + Sync
     std::thread::spawn(move || {
         for stream in listener.incoming().map_while(Result::ok) {
             let talk = talk.clone();
-            std::thread::spawn(move || talk(stream)); // whoever hangs up has what it wanted
+            std::thread::spawn(move || talk(stream)); // a client that hangs up has what it wanted
         }
     });
     address

@@ -69,7 +69,7 @@ fn a_server_that_refuses_all_that_concerns_clients_is_used_without_and_that_is_s
     let server = launch("rank-server", &config, &redis.own_service("managed"), folder.path());
     let taken = |number: i64| server.post("/feedback", &item("i1", number, &[])).status == 200;
     server.until("taking events", || taken(1));
-    // it connects anew
+    // it connects again
     redis::cmd("CLIENT").arg(&["KILL", "TYPE", "normal", "SKIPME", "yes"]).exec(&mut connection).expect("closes them");
     server.until("taking events again", || taken(2));
     for words in ["offers no client tracking", "takes no CLIENT SETINFO"] {

@@ -45,7 +45,7 @@ fn programs_follow_the_sentinels_to_the_server_that_takes_over() {
         sentinels.killed_of(primary);
         visitors.until(false);
         visitors.until(true);
-        // the former one comes back as its replica, before that one goes
+        // the former master comes back as its replica, before the new one goes
         sentinels.started();
         followed(&sentinels);
         let (at, id) = (1000 + 100 * i64::from(round), format!("after {round}"));

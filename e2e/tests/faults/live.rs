@@ -9,7 +9,7 @@ use rankwright_e2e::wait;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// A click follows its list after so many others.
+/// How many lists later a click on a list comes.
 const AFTER: usize = 5;
 
 /// Lists that are shown at this moment, and clicks on them, which go to the other partition.

@@ -90,7 +90,7 @@ fn millis(event: &Value) -> i64 {
     event["timestamp"].as_str().and_then(|millis| millis.parse().ok()).expect("as tests write it")
 }
 
-/// The clock of whoever sends clicks is slow.
+/// The clock of the client that sends clicks is slow.
 fn earlier(event: &mut Value, by: i64) {
     event["timestamp"] = json!((millis(event) - by).to_string());
 }

@@ -72,7 +72,7 @@ fn workers_whose_broker_and_bucket_are_on_a_bad_network_lose_and_double_nothing(
     trial.assert_came_to(&redis, &[s3.folder().join("versitygw/bucket")]);
 }
 
-/// Sends a batch until somebody says that it was taken.
+/// Sends a batch until a server says that it was taken.
 fn send(servers: &[Service], batch: &[Value], random: &mut Random) {
     let body = json!(batch).to_string();
     let logs = || servers.iter().map(Service::log).collect::<String>();

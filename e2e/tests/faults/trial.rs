@@ -29,7 +29,7 @@ fn small_commits(config: &str) -> String {
 }
 
 impl Trial {
-    /// So many rankings on so many partitions. `reference` is a server that nothing happens to.
+    /// This number of rankings on this number of partitions. `reference` is a server without faults.
     pub(crate) fn new(reference: &Redis, name: &str, rankings: i64, partitions: usize) -> Self {
         let mut random = Random::seeded();
         let events = day_of_changes(&mut random, rankings);
@@ -65,7 +65,7 @@ impl Trial {
         self.partitions.iter().map(Vec::len).sum()
     }
 
-    /// Imports the catalogue, and fills the topic: a crew of nobody yet.
+    /// Imports the catalogue, and fills the topic: a crew without workers.
     pub(crate) fn crew(&self, config: &str, broker: &str) -> Crew {
         self.crew_behind(config, broker, broker)
     }
@@ -87,7 +87,7 @@ impl Trial {
         crew.ranks(&self.path().join("alone/parts"), may_go_away);
     }
 
-    /// So many points of a run, in order.
+    /// This number of points of a run, in order.
     pub(crate) fn moments(&mut self, count: usize) -> Vec<usize> {
         let messages = self.len();
         let mut moments: Vec<usize> = (0..count).map(|_| self.random.below(messages * 9 / 10)).collect();

@@ -55,7 +55,7 @@ fn it_changes_nothing_in_a_cluster_either() {
     wake_up_too_late(&reference, &cluster, &broker, wait::scaled((3_000, 2), (30_000, 10)));
 }
 
-/// Workers sleep so many times while others do their work.
+/// Workers sleep `pauses` times while others do their work.
 fn wake_up_too_late(reference: &Redis, redis: &Redis, broker: &str, (rankings, pauses): (i64, usize)) {
     let mut trial = Trial::new(reference, "zombies", rankings, PARTITIONS);
     let mut crew = trial.crew(&config(redis), broker);

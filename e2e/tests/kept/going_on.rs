@@ -15,14 +15,14 @@ pub(crate) struct Told {
     pub(crate) trained: Value,
 }
 
-/// Asks, has further events come, and asks again; all programs begin anew in between.
+/// Asks, has further events come, and asks again; all programs start again in between.
 pub(crate) fn gone_on(home: &Home<'_>, sample: &Sample) -> Told {
     let (story, status) = (sample.story(), home.status());
     assert_eq!(status["problem"], Value::Null, "{status:#}");
     assert!(status["state"]["found"]["size"]["bytes"].as_u64() > Some(0), "{status:#}");
     let mut programs = vec![home.start_first()];
     if home.is_shared() {
-        // known by their ids: a repetition has no effect, but that nobody closes what is open in its time
+        // known by their ids: a repetition only has the effect that open rankings of its time are not closed
         programs[0].feedback(list(&story["open"]));
     }
     let first = asked(&programs[0], &story);

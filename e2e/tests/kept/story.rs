@@ -20,8 +20,8 @@ impl Story {
         ]
     }
 
-    /// Open when the sample is taken: a ranking with a click and one without, a click whose ranking nobody has seen, and
-    /// one that no ranking caused.
+    /// Open when the sample is taken: a ranking with a click and one without, a click whose ranking did not come, and one
+    /// that no ranking caused.
     pub(crate) fn open(&self) -> Vec<Value> {
         vec![
             self.ranking("k2", 7260, "u0", &["p3", "p4", "p5", "p6", "p7", "p8"]),

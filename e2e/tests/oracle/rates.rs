@@ -97,7 +97,7 @@ impl Field {
         field
     }
 
-    /// An item is shown; with so many counts of clicks and impressions.
+    /// An item is shown, with this count of clicks and impressions.
     fn show(&mut self, item: &str, shown: i64, counts: f64) {
         let then = self.at(item, shown);
         let later = self.updates.get(item).into_iter().flatten();

@@ -1,5 +1,7 @@
 //! `sort` and `validate` as a user runs them, and what they say where something is wrong.
 
+#[cfg(target_os = "linux")]
+mod memory;
 mod sort;
 mod validation;
 

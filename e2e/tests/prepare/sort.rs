@@ -147,7 +147,7 @@ fn an_interrupted_sort_says_so_and_removes_what_it_has_made() {
         let mut sort = program::command(&["sort", "--out", "-", "--data"]);
         sort.arg(&data).env("TMPDIR", temp.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = sort.spawn().expect("starts");
-        // it writes, and nobody reads on
+        // it writes, and the test reads no further
         let mut stdout = child.stdout.take().expect("is a pipe");
         stdout.read_exact(&mut [0]).expect("something comes");
         assert_eq!(names(temp.path()).len(), 1);

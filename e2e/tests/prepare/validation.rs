@@ -44,6 +44,12 @@ fn validated_with(config: &str, events: &[Value]) -> (Value, Ended) {
     (report(&ended), ended)
 }
 
+/// Names of the checks that failed.
+fn failed(report: &Value) -> Vec<&str> {
+    let checks = report["checks"].as_array().expect("a list of checks").iter();
+    checks.filter(|check| check["status"] == "FAIL").filter_map(|check| check["name"].as_str()).collect()
+}
+
 #[test]
 fn what_text_models_will_store_is_foreseen_without_them() {
     let matched = "type: field_match, rankingField: ranking.query, itemField: item.title";
@@ -340,10 +346,26 @@ fn names_may_come_before_what_they_name() {
     events.swap(0, 1); // and a click before its ranking
     let (report, ended) = validated(&events);
     ended.refused();
-    for name in ["interaction metadata", "interaction-ranking join key"] {
-        assert_eq!(check(&report, name)["status"], "PASS", "{name}: {report:#}");
-    }
+    assert_eq!(failed(&report), ["event ordering"], "{report:#}");
     assert_eq!(fact(&report, "interactions before rankings").expect("is told")["details"]["early"], 1);
+}
+
+#[test]
+fn a_folder_whose_clicks_are_read_before_their_rankings_fails_by_the_order_alone() {
+    let (clicks, others): (Vec<Value>, Vec<Value>) =
+        cheap_wins(20).into_iter().partition(|event| event["event"] == "interaction");
+    let folder = folder();
+    let data = folder.path().join("events");
+    std::fs::create_dir(&data).expect("is new");
+    write(&data, "clicks.jsonl", lines(&clicks));
+    write(&data, "rankings.jsonl", lines(&others));
+    let config = write(folder.path(), "config.yml", DURABLE);
+    let ended = validate(&config, &data, &["--output", "json"]).refused();
+    let report = report(&ended);
+    assert_eq!(failed(&report), ["event ordering"], "{report:#}");
+    let message = check(&report, "interaction positions")["message"].as_str().expect("a text");
+    let early = format!("{} come before their ranking: if `event ordering` fails, sort the events first", clicks.len());
+    assert!(message.ends_with(&early), "{message}");
 }
 
 #[test]

@@ -48,7 +48,7 @@ impl Cluster {
         Self { client, namespace, kubeconfig: place, user }
     }
 
-    /// Applies so many services, and says how long that took.
+    /// Applies this number of services, and says how long that took.
     pub(crate) async fn apply(&self, services: usize) -> Duration {
         let api: &Api<RankingService> = &Api::namespaced(self.client.clone(), &self.namespace);
         let began = Instant::now();
@@ -60,7 +60,7 @@ impl Cluster {
         began.elapsed()
     }
 
-    /// Makes what the operator has made of one service so many times by plain requests.
+    /// Makes what the operator has made of one service `services` times by plain requests.
     pub(crate) async fn limit(&self, services: usize) -> (usize, Duration) {
         let namespace = made(&self.client).await;
         let mut objects = Vec::new();
@@ -136,7 +136,7 @@ fn sample(name: &str) -> serde_json::Value {
     })
 }
 
-/// An object as somebody would make it who does not know of the one that is there.
+/// An object as a client would make it that does not know of the existing one.
 fn bare(mut object: DynamicObject) -> DynamicObject {
     let metadata = std::mem::take(&mut object.metadata);
     object.metadata = ObjectMeta { name: metadata.name, labels: metadata.labels, ..ObjectMeta::default() };

@@ -40,7 +40,7 @@ impl Process {
         Self { child, port, began: Instant::now(), log: place }
     }
 
-    /// Waits until the operator counts so many services as told of, and says how long that took since its start.
+    /// Waits until the operator has written the status of this number of services, and says how long that took since its start.
     pub(crate) async fn until_told(&mut self, services: usize, patience: Duration) -> Duration {
         let line = "rankwright_operator_resources{condition=\"RankServerReady\",status=\"False\"} ";
         let (mut told, mut shown) = (0, Instant::now());

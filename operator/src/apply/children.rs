@@ -78,8 +78,8 @@ pub fn kinds(optional: &Apis) -> Vec<ApiResource> {
     kinds
 }
 
-/// Objects that this service owns and that are not among those wanted; also those that a former one of its name has left, where the
-/// resource takes over what that had.
+/// Objects that this service owns and that are not among those wanted. Where the resource adopts orphans, also those that an
+/// earlier one of its name has left.
 ///
 /// # Errors
 /// When they cannot be listed, or what may need them.
@@ -93,7 +93,7 @@ pub async fn unwanted(ctx: &Context, service: &RankingService, wanted: &[Child],
         wanted.iter().map(|child| (child.resource.kind.as_str(), child.object.name_any())).collect();
     let mut found = Vec::new();
     for resource in kinds(optional) {
-        // any sight of them will do: one that has gone on is deleted by nobody, as its identity is named
+        // any sight of them will do: a deletion names the identity, so it leaves a newer object of this name alone
         let owned = match shown(ctx, service, &resource) {
             Some(shown) if !orphans => shown,
             None if cleared => continue,
@@ -117,7 +117,7 @@ fn shown(ctx: &Context, service: &RankingService, resource: &ApiResource) -> Opt
     Some(shown.into_iter().filter(|(_, sight)| !sight.going).map(|(name, sight)| (name, sight.uid)).collect())
 }
 
-/// The same as they are, with those that a former resource has left for it.
+/// The same from the API server, with those that an earlier resource has left for it.
 async fn listed(client: &Client, service: &RankingService, resource: &ApiResource) -> Result<Vec<(String, String)>> {
     let selected = ListParams::default().match_any().labels(&labels::text(&labels::common(&service.name_any())));
     let api: Api<DynamicObject> =

@@ -9,9 +9,9 @@ use rankwright_crds::RankingService;
 /// Hands the number of replicas over to an autoscaler, see [`hand_over`].
 const HANDOVER: &str = "rankwright-operator-handover";
 
-/// Keeps the number of replicas when an autoscaler gets to decide about it. A field that its only owner no longer sends
-/// falls back to its default, which is one pod; so somebody else owns it from now on. The object as it is then, where anything
-/// was to be handed over.
+/// Keeps the number of replicas when an autoscaler starts to decide about it. A field that its only owner no longer sends
+/// falls back to its default, which is one pod; so another field manager owns it from now on. Returns the object as it is then,
+/// if anything was to be handed over.
 pub(super) async fn hand_over(
     api: &Api<DynamicObject>,
     service: &RankingService,
@@ -66,7 +66,7 @@ mod tests {
     use crate::testing::{planned_with, service};
     use serde_json::json;
 
-    /// What is handed over of a Deployment that has so many replicas by the word of somebody, of a service with autoscalers.
+    /// What is handed over of a Deployment whose `replicas` the manager `by` has set, of a service with autoscalers.
     fn kept(part: &str, replicas: i32, by: &str) -> Option<i64> {
         let kafka = json!({"brokers": ["kafka:9092"], "topic": "events", "groupId": "shop"});
         let over = json!({

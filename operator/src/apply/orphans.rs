@@ -1,4 +1,4 @@
-//! Objects that a former resource of the same name has left behind, as `kubectl delete --cascade=orphan` does.
+//! Objects that an earlier resource of the same name has left behind, as `kubectl delete --cascade=orphan` does.
 
 use crate::build::Child;
 use crate::labels;
@@ -21,13 +21,13 @@ pub(super) fn is_orphan<K: ResourceExt>(service: &RankingService, live: &K) -> b
     service.spec.adopt_orphans && ours && gone
 }
 
-/// Whether an orphan is nobody's any more, so that it goes where it is not wanted. The Job that `kubectl create job --from` has made
-/// names its CronJob, and goes with that.
+/// Whether an orphan has no owner left, so that it is deleted where it is not wanted. The Job that `kubectl create job --from`
+/// has made names its CronJob, and goes with that.
 pub(super) fn is_left<K: ResourceExt>(service: &RankingService, live: &K) -> bool {
     is_orphan(service, live) && live.owner_references().iter().all(|owner| owner.kind == RankingService::kind(&()))
 }
 
-/// Has an object belong to the resource that a child is of, and to nobody else.
+/// Makes the resource that a child is of the only owner of an object.
 pub(super) async fn adopt(
     api: &Api<DynamicObject>,
     child: &Child,

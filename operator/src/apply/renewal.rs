@@ -1,4 +1,4 @@
-//! Jobs whose pods cannot get to run, and were asked for anew since.
+//! Jobs whose pods cannot run, and that were asked for again since.
 
 use super::children::{Found, delete};
 use crate::Result;

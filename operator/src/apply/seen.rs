@@ -19,7 +19,7 @@ pub struct Seen {
     objects: Mutex<HashMap<(String, String), Print>>,
     /// By service: the objects that were wanted when what was left over was deleted.
     cleared: Mutex<HashMap<String, u64>>,
-    /// By service and name: objects of somebody else in the place of ours.
+    /// By service and name: objects of other owners in the place of ours.
     taken: Mutex<HashSet<(String, String)>>,
 }
 
@@ -59,7 +59,7 @@ impl Seen {
         lock(&self.objects).insert(place(child), Print::of(child, applied));
     }
 
-    /// Whether somebody else's object was in this one's place when it was looked at last.
+    /// Whether another owner's object was in this one's place when it was looked at last.
     pub fn is_taken(&self, service: &RankingService, child: &Child) -> bool {
         lock(&self.taken).contains(&(service.uid().unwrap_or_default(), child.name()))
     }
@@ -108,7 +108,7 @@ fn place(child: &Child) -> (String, String) {
     (owner.unwrap_or_default(), child.name())
 }
 
-/// Which objects these are, and whether those of a former resource belong to them.
+/// Which objects these are, and whether those of an earlier resource belong to them.
 fn names(service: &RankingService, wanted: &[Child], optional: &Apis) -> u64 {
     let names: Vec<String> = wanted.iter().map(Child::name).collect();
     digest(&(names, format!("{optional:?}"), service.spec.adopt_orphans))

@@ -1,7 +1,7 @@
 //! The engine's configuration as the pods mount it.
 //!
 //! Each configuration has a ConfigMap of its own, which never changes: a pod that begins again, or a retry of a Job, begins as
-//! before, whatever was changed meanwhile. Former ones go when no pod can begin with them (`apply::configurations`).
+//! before, whatever was changed meanwhile. Old ones go when no pod can begin with them (`apply::configurations`).
 
 use super::child::{Child, metadata};
 use super::pod::CONFIGURATION;

@@ -81,7 +81,7 @@ fn alert_rules(plan: &Plan, monitoring: &Monitoring) -> Option<Child> {
     Some(Child::of_optional(OptionalApi::PrometheusRule.resource(), &metadata, spec))
 }
 
-/// The alerts of one service; nobody is called for a part of which none is wanted.
+/// The alerts of one service; none for a part of which no pods are wanted.
 ///
 /// # Panics
 /// Never: a test reads the file.

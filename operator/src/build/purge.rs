@@ -59,7 +59,7 @@ pub fn purge(plan: &Plan) -> Child {
         metadata: ObjectMeta { annotations, ..metadata(plan, plan.named(Component::Purge), labels) },
         spec: Some(JobSpec {
             backoff_limit: Some(6),
-            // without a deadline: it waits for servers that are away, until somebody decides to keep the data
+            // without a deadline: it waits for servers that are away, until you decide to keep the data
             pod_failure_policy: Some(failure_policy(None)),
             template,
             ..JobSpec::default()

@@ -48,7 +48,7 @@ impl<T: Thing> Shelf<T> {
         self.found.clear();
     }
 
-    /// The listing shows this. Whoever is told of it looks here, so a later listing than the first counts at once.
+    /// The listing shows this. Readers that get the news look here, so a later listing than the first counts at once.
     pub(super) fn found(&mut self, place: String, thing: T) {
         let place: Arc<str> = place.into();
         if self.is_filled() {
@@ -99,7 +99,7 @@ impl<T: Thing> Shelf<T> {
         self.things.get(place)
     }
 
-    /// What belongs to somebody.
+    /// What belongs to an owner.
     pub(super) fn group(&self, group: &str) -> impl Iterator<Item = (&str, &T)> {
         let places = self.groups.get(group).into_iter().flatten();
         places.filter_map(|place| Some((&**place, self.things.get(place)?)))

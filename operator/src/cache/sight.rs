@@ -24,7 +24,7 @@ pub struct Sight {
     pub going: bool,
     /// Differs where anything but its status does.
     pub mark: u64,
-    /// What is told of Deployments, Jobs and autoscalers in the status.
+    /// What the status reports of Deployments, Jobs and autoscalers.
     pub content: Option<Arc<DynamicObject>>,
     pub(super) version: Option<u64>,
 }
@@ -34,7 +34,7 @@ impl Sight {
     pub fn of(kind: &str, object: &DynamicObject) -> Self {
         let content = version_of(kind).map(|version| Arc::new(told_of(kind, version, object)));
         let sight = Self { content, ..Self::of_metadata(&object.metadata) };
-        // one that somebody made of a CronJob names it, and is not always controlled by it
+        // one that was made by hand from a CronJob names it, and is not always controlled by it
         let schedules = || object.owner_references().iter().filter(|owner| kind == "Job" && owner.kind == "CronJob");
         let any = || schedules().next().map(|owner| owner.uid.clone());
         Self { owner: sight.owner.clone().or_else(any), ..sight }

@@ -8,7 +8,7 @@ use prometheus::{IntGaugeVec, Opts, Registry};
 use rankwright_crds::RankingService;
 use rankwright_crds::status::RankingServiceStatus;
 
-/// Gauges that are set anew each time that somebody looks.
+/// Gauges that are set again for each request for metrics.
 pub(super) struct Services {
     resources: IntGaugeVec,
     ready: IntGaugeVec,
@@ -79,7 +79,7 @@ impl Services {
         }
     }
 
-    /// One that cannot be read: nobody knows how it is.
+    /// One that cannot be read: its condition is unknown.
     pub(super) fn note_unreadable(&self, resource: &ObjectMeta) {
         self.resources.with_label_values(&["Ready", "Unknown"]).inc();
         let (namespace, name) = (resource.namespace.as_deref(), resource.name.as_deref());

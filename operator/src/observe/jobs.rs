@@ -78,7 +78,7 @@ pub(super) fn tell(observed: &mut Observed, jobs: &[Job], pods: &[Arc<Pod>], pod
     *podless = without;
 }
 
-/// A training that was ended for taking too long: its pod goes at once. One that has ended otherwise was told of by its pod.
+/// A training that was ended for taking too long: its pod goes at once. Of one that has ended otherwise, its pod has reported.
 fn overdue(job: &Job) -> Option<Trained> {
     let mut conditions = job.status.as_ref()?.conditions.iter().flatten();
     let late = |condition: &&JobCondition| {
@@ -115,7 +115,7 @@ mod tests {
     use crate::testing::job;
     use serde_json::{Value, json};
 
-    /// What is told of a Job that has had no pod for some seconds.
+    /// What is reported of a Job that has had no pod for some seconds.
     fn told(job: &Job, pods: &[Arc<Pod>], seconds: u64) -> Observed {
         let mut observed = Observed::default();
         let since = Instant::now().checked_sub(Duration::from_secs(seconds)).unwrap();

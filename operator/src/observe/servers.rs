@@ -13,13 +13,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// So many rank servers of a service are asked, at the same time.
+/// Rank servers of a service that are asked, at the same time.
 const ASKED: usize = 16;
 
 /// At most this many servers that are not ready are asked what they wait for.
 const WAITING: usize = 4;
 
-/// So many services are listened to at the same time. Those that share a store which is away all answer late.
+/// Services that are listened to at the same time. Those that share a store which is away all answer late.
 const LISTENED: usize = 1024;
 
 /// For so long a service need not be asked again for what it has said while it was listened to.
@@ -50,7 +50,7 @@ pub struct Heard {
 /// Which version of a model rank servers serve.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Serving<'a> {
-    /// Nobody tells.
+    /// No server says.
     Untold,
     /// All say the same.
     Alike(&'a Model),
@@ -65,7 +65,7 @@ pub(crate) struct Listened {
     name: String,
     servers: Servers,
     heard: Heard,
-    /// What was heard since, and nobody has looked at.
+    /// What was heard since, and was not looked at.
     fresh: Option<(Instant, Heard)>,
 }
 

@@ -195,7 +195,7 @@ fn server(ip: &str, phase: &str, ready: &str) -> Arc<Pod> {
     Arc::new(serde_json::from_value(json!({"metadata": {"name": ip, "labels": labels}, "status": status})).unwrap())
 }
 
-/// Servers that answer with their address when so many are asked at the same time, but for one that never does.
+/// Servers that answer with their address when enough are asked at the same time, except one that never does.
 struct Together(tokio::sync::Barrier);
 
 impl Ask for Together {

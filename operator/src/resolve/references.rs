@@ -83,7 +83,7 @@ impl Content {
         self.0.contains_key(key)
     }
 
-    /// Adds what a reference uses of it to a digest; nobody can tell the content from that.
+    /// Adds what a reference uses of it to a digest, which does not show the content.
     pub fn digest_into(&self, reference: &Reference, digest: &mut Sha256) {
         let used = self.0.iter().filter(|(key, _)| reference.key.as_ref().is_none_or(|wanted| wanted == *key));
         for (key, value) in used {

@@ -18,7 +18,7 @@ pub(super) enum Holds {
     Unknown,
 }
 
-/// What is told of a condition.
+/// What a condition says.
 pub(super) struct Verdict {
     pub(super) holds: Holds,
     pub(super) reason: Reason,
@@ -166,7 +166,7 @@ fn trained(facts: &Facts<'_>, models: &[ModelStatus], training: Option<&Training
         let message = format!("a training does not begin, and none takes its place while it waits: {}", trouble.text);
         return Verdict::no(Reason::TrainingStuck, message);
     }
-    // one that nobody wants any more is over, however it ended
+    // one that is no longer wanted is over, however it ended
     let training = training.filter(|_| facts.service.spec.training.is_some());
     if let Some(failed) = training.filter(|training| training.outcome == "Failed") {
         let why = failed.message.as_deref().unwrap_or_default();
@@ -239,7 +239,7 @@ fn refused(facts: &Facts<'_>, model: &ModelStatus) -> Option<String> {
     Some(format!("{name}: version {version} did not work when a rank server tried it, so {serves}: {reason}"))
 }
 
-/// What is served in place of a version that is pinned. One without any version is told of once a rank server says so.
+/// What is served in place of a version that is pinned. A missing version is reported once a rank server says so.
 fn unpinned(facts: &Facts<'_>, model: &ModelStatus) -> Option<String> {
     let (name, pinned) = (&model.name, model.pinned.as_ref()?);
     if let Some(text) = differs(facts, model) {
@@ -260,7 +260,7 @@ fn unpinned(facts: &Facts<'_>, model: &ModelStatus) -> Option<String> {
     }
 }
 
-/// What does not belong to a resource that stops, as after `kubectl delete --cascade=orphan`: nobody but its author can end that.
+/// Objects in the way of a resource that stops, as after `kubectl delete --cascade=orphan`: only its author can end that.
 fn in_the_way(facts: &Facts<'_>, cleaning: &Cleaning) -> String {
     let conflicts = facts.applied.map(|applied| applied.conflicts.join("; ")).unwrap_or_default();
     match cleaning {

@@ -23,8 +23,8 @@ pub(super) struct Last<'a> {
     report: Option<&'a Report>,
 }
 
-/// The last training: the one that is seen now, unless a later one was told of, whose pod is gone since. One that has ended in the
-/// future was on a node whose clock is wrong, and hides no other.
+/// The last training: the one that is seen now, unless the status has a later one, whose pod is gone since. One that has ended in
+/// the future was on a node whose clock is wrong, and hides no other.
 pub(super) fn last<'a>(seen: Option<&'a Trained>, before: Option<&TrainingStatus>, now: Timestamp) -> Last<'a> {
     let time = |time: &Option<Time>| time.as_ref().map(|time| time.0);
     let is_newest = |seen: &&Trained| {
@@ -39,7 +39,7 @@ pub(super) fn last<'a>(seen: Option<&'a Trained>, before: Option<&TrainingStatus
     }
 }
 
-/// All models of the configuration; as they were told before, while that is refused. What nobody tells now stays as it was.
+/// All models of the configuration; while that is refused, as the last status had them. What no server says now stays as it was.
 pub(super) fn models(facts: &Facts<'_>, last: &Last<'_>, before: &[ModelStatus]) -> Vec<ModelStatus> {
     let report = last.report;
     let model = |name: &String| {

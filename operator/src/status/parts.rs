@@ -18,7 +18,7 @@ pub(super) fn counts(deployment: &Deployment) -> (i32, i32, i32) {
     (wanted, there, ready)
 }
 
-/// The rank servers. While the resource is refused they are told of where they are.
+/// The rank servers. While the resource is refused, those that are there are reported.
 pub(super) fn rank(facts: &Facts<'_>, before: Option<RankStatus>) -> Option<RankStatus> {
     let is_new = before.is_none();
     let former = before.as_ref().and_then(|before| before.image.clone());
@@ -43,14 +43,14 @@ pub(super) fn ingest(facts: &Facts<'_>, before: Option<WorkloadStatus>) -> Optio
 pub(super) fn blind(scaler: &HorizontalPodAutoscaler, now: Timestamp) -> Option<String> {
     let mut conditions = scaler.status.as_ref()?.conditions.iter().flatten();
     let inactive = conditions.find(|condition| condition.type_ == "ScalingActive" && condition.status == "False")?;
-    // somebody has scaled to none, which it leaves alone
+    // the workload was scaled to none by hand, which the autoscaler leaves alone
     let wanted = inactive.reason.as_deref() != Some("ScalingDisabled");
     let lasts = now.duration_since(inactive.last_transition_time.as_ref()?.0) >= SCALER_PATIENCE;
     let why = inactive.message.as_deref().unwrap_or("no reason given");
     (wanted && lasts).then(|| format!("rank.autoscaling: the number of rank servers stays as it is: {why}"))
 }
 
-/// How many there are of a part; nothing of one that was never told of and is not there.
+/// How many there are of a part; nothing of one that is not there and that no status has reported.
 fn counted(deployment: Option<&Deployment>, is_new: bool) -> Option<WorkloadStatus> {
     let (wanted, there, ready) = match deployment {
         Some(deployment) => counts(deployment),
@@ -64,7 +64,7 @@ fn counted(deployment: Option<&Deployment>, is_new: bool) -> Option<WorkloadStat
 pub(super) fn import(facts: &Facts<'_>, before: Option<&ImportStatus>) -> Option<ImportStatus> {
     facts.service.spec.import.as_ref()?;
     let wanted = facts.plan.and_then(|plan| plan.import_digest());
-    // while the resource is refused, it is the one that was told of
+    // while the resource is refused, it is the one of the last status
     let digest = wanted.or_else(|| before.map(|before| before.digest.clone()))?;
     let before = before.filter(|before| before.digest == digest);
     let Some(job) = &facts.workloads.import else {

@@ -108,8 +108,8 @@ pub(super) fn available(rank: &Part, deployment: Option<&Deployment>) -> Verdict
     }
 }
 
-/// `Reconciling` or `Stalled`, in the sense of kstatus: what is wanted is on its way, or somebody has to act. Neither, where
-/// something is missing that nobody works on, as while the state store is away.
+/// `Reconciling` or `Stalled`, in the sense of kstatus: what is wanted is on its way, or a person has to act. Neither, where
+/// the operator can only wait, as while the state store is away.
 pub(super) fn progress(facts: &Facts<'_>, ready: &Verdict, parts: [&Part; 2]) -> Option<(&'static str, Verdict)> {
     if ready.holds == Holds::True {
         return None;

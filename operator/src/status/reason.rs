@@ -28,7 +28,7 @@ pub enum Reason {
     PodEnds,
     /// A pod waits for something else.
     PodWaits,
-    /// Somebody refuses that pods are made.
+    /// The API server refuses to make pods.
     PodsRefused,
     /// A rank server would serve less than those that it is to replace.
     WouldServeLess,
@@ -36,7 +36,7 @@ pub enum Reason {
     ScaledToZero,
     /// There are none yet.
     NotCreated,
-    /// Somebody else's object has the name that is needed.
+    /// Another owner's object has the name that is needed.
     NameTaken,
     /// The configuration is right, and all that it names is there.
     Valid,

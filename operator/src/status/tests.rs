@@ -14,7 +14,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use rankwright_crds::ranking_service::Training;
 use rankwright_crds::status::ImportPhase;
 
-/// A Deployment with so many pods wanted, updated, there and ready.
+/// A Deployment with these numbers of pods wanted, updated, there and ready.
 fn deployment(wanted: i32, updated: i32, there: i32, ready: i32) -> Deployment {
     let template = json!({"spec": {"containers": [{"name": "a", "image": "a:1"}]}});
     let status = json!({"observedGeneration": 1, "replicas": there, "updatedReplicas": updated, "readyReplicas": ready, "availableReplicas": ready});
@@ -45,7 +45,7 @@ fn told(over: Value, workloads: &Workloads, observed: &Observed) -> RankingServi
     told_from(over, None, workloads, observed)
 }
 
-/// The same of one that something was told of before.
+/// The same of one with a status from before.
 fn told_from(
     over: Value,
     before: Option<RankingServiceStatus>,

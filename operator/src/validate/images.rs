@@ -20,8 +20,8 @@ pub struct Images {
     pub purge: String,
 }
 
-/// Rank servers get a new image first, as only a newer program reads what a newer one writes. Whoever writes the state,
-/// or models, goes on with the former image until no server runs it any more.
+/// Rank servers get a new image first, because only a newer program reads what a newer one writes. Programs that write the
+/// state, or models, keep the old image until no server runs it any more.
 ///
 /// `former` is the image that all rank servers ran last.
 pub(super) fn images(

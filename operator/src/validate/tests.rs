@@ -350,7 +350,7 @@ fn an_import_is_another_one_when_its_events_are() {
     elsewhere.as_object_mut().unwrap().extend(moved.as_object().unwrap().clone());
     let moved = json!({"from": {"s3": elsewhere}});
     assert_eq!(first, digest(moved.clone()), "the bucket has moved, or another key");
-    // the digest that was told of before such a change was none
+    // the digest of a status from before such a change was none
     let import = service(json!({ "import": moved })).spec.import.unwrap();
     let told = digest_of(&format!("{} null", json!([import.from, import.offset, import.attempt])));
     let known = Plan { known_import: Some(told.clone()), ..planned(json!({ "import": moved })).unwrap() };

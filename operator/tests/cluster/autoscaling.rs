@@ -39,7 +39,7 @@ async fn an_autoscaler_takes_over_the_servers_there_are_and_is_not_fought() {
     assert_eq!(replicas(&after), Some(6), "never one server in between");
     assert_eq!(after.metadata.generation, before.metadata.generation, "not even for a moment");
 
-    // whoever scales the resource is told that nothing comes of it
+    // a client that scales the resource gets a warning that it has no effect
     let change = Patch::Merge(json!({"spec": {"replicas": 5}}));
     cluster.api::<RankingService>().patch_scale("shop", &PatchParams::default(), &change).await.unwrap();
     assert!(cluster.event("ReplicasNotUsed").await.contains("spec.rank.replicas: "));
@@ -103,7 +103,7 @@ async fn an_autoscaler_that_finds_no_server_begins_with_its_fewest() {
     operator.end().await;
 }
 
-/// Somebody scales the rank servers to none the moment that the operator has handed their number over.
+/// A client scales the rank servers to none the moment that the operator has handed their number over.
 #[derive(Clone)]
 struct Meddler {
     ranks: Api<Deployment>,

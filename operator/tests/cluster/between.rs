@@ -17,7 +17,7 @@ pub(crate) trait Meddles: Clone {
     fn meddle(&self, request: &http::Request<Body>) -> Result<Then, BoxError>;
 }
 
-/// Has somebody stand there.
+/// The layer that puts it there.
 #[derive(Clone)]
 pub(crate) struct Between<M>(pub(crate) M);
 

@@ -355,7 +355,7 @@ pub(crate) fn written(map: &ConfigMap) -> &str {
 /// Status, reason and message of a condition.
 pub(crate) fn condition(service: &RankingService, kind: &str) -> Option<(String, String, String)> {
     let condition = service.status.as_ref()?.conditions.iter().find(|condition| condition.type_ == kind)?;
-    // what is told of an earlier generation does not count
+    // the status of an earlier generation does not count
     let current = condition.observed_generation == service.metadata.generation;
     current.then(|| (condition.status.clone(), condition.reason.clone(), condition.message.clone()))
 }

@@ -1,4 +1,4 @@
-//! Objects of somebody else.
+//! Objects of other owners.
 
 use crate::cluster::{Servers, in_own_namespace};
 use crate::rollout::rolled_out;
@@ -169,7 +169,7 @@ async fn what_a_former_resource_has_left_and_the_next_one_does_not_want_goes() {
     cluster.until_gone::<RankingService>("shop").await;
     cluster.apply::<RankingService>("shop", minimal()).await;
     cluster.told("shop", "Ready", "False", "NameTaken").await;
-    cluster.get::<CronJob>("shop-training").await; // nobody has asked for that yet
+    cluster.get::<CronJob>("shop-training").await; // adoption was not asked for yet
     cluster.apply::<RankingService>("shop", with(minimal(), json!({"spec": {"adoptOrphans": true}}))).await;
     cluster.until_gone::<CronJob>("shop-training").await;
     operator.end().await;

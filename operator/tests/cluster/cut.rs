@@ -243,14 +243,14 @@ fn is_complete(job: &Job) -> bool {
     conditions.any(|condition| condition.type_ == "Complete" && condition.status == "True")
 }
 
-/// The same where the cluster has the APIs that a service asks for; so many objects of them are made.
+/// The same where the cluster has the APIs that a service asks for; objects of all of them are made.
 pub(crate) async fn cut_at_any_with_optional_apis() {
     for after in [false, true] {
         cut_at_any(Stage::Optional, after, 20).await;
     }
 }
 
-/// Cuts the nth request of a service of its own, for all n, of which there are so many at least.
+/// Cuts the nth request of a service of its own, for all n, of which there are at least `least`.
 async fn cut_at_any(stage: Stage, after: bool, least: usize) {
     let Some(cluster) = in_own_namespace().await else { return };
     stage.reached(&cluster, "undisturbed").await;

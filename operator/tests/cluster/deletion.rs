@@ -178,7 +178,7 @@ async fn data_are_not_removed_while_a_job_is_between_two_pods() {
         "app.kubernetes.io/name": "rankwright", "app.kubernetes.io/instance": "shop",
         "app.kubernetes.io/managed-by": "rankwright-operator", "app.kubernetes.io/component": "training",
     });
-    // one that makes no pod until somebody says so, as a stand-in for one that waits before it tries again
+    // one that makes no pod until the test says so, as a stand-in for one that waits before it tries again
     let container = json!({"name": "training", "image": "cluster.test/rankwright:1"});
     let pod = json!({"metadata": {"labels": managed}, "spec": {"restartPolicy": "Never", "containers": [container]}});
     let training = json!({"metadata": {"labels": managed}, "spec": {"suspend": true, "template": pod}});

@@ -11,7 +11,7 @@ use std::fmt::Debug;
 use std::time::{Duration, Instant};
 
 impl Cluster {
-    /// Waits for so many pods.
+    /// Waits for this number of pods.
     pub(crate) async fn pods(&self, labels: &str, count: usize) -> Vec<Pod> {
         let end = Instant::now() + PATIENCE;
         loop {
@@ -105,7 +105,7 @@ impl Cluster {
         }
     }
 
-    /// Makes all pods of a part of a service ready, once there are so many.
+    /// Makes all pods of a part of a service ready, once there are `count`.
     pub(crate) async fn all_ready(&self, service: &str, part: &str, count: usize) {
         for pod in self.pods(&labels(service, part), count).await {
             self.make_ready(&pod).await;

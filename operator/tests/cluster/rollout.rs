@@ -1,4 +1,4 @@
-//! A new image: servers first, whoever writes after them.
+//! A new image: servers first, then the programs that write.
 
 use crate::cluster::{Cluster, IMAGE, Servers, in_own_namespace, pod_of, read_by, written};
 use crate::pods::labels;
@@ -132,7 +132,7 @@ async fn a_configuration_stays_until_nothing_begins_with_it_any_more() {
     cluster.told("shop", "RankServerReady", "True", "RollingOut").await;
     // while no new server gets ready, what was changed again goes, however often
     cluster.until_gone::<ConfigMap>(&tried[0]).await;
-    // a former server that is evicted comes back as it was
+    // an old server that is evicted comes back as it was
     let pods: Vec<Pod> = cluster.list(&labels("shop", "rank")).await;
     assert_eq!(pods.iter().filter(|pod| read_by(pod.spec.as_ref().unwrap()) == former.name_any()).count(), 2);
     let kept: ConfigMap = cluster.get(&former.name_any()).await;

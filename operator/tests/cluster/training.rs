@@ -1,4 +1,4 @@
-//! Trainings, and what is told of models.
+//! Trainings, and what the status says about models.
 
 use crate::cluster::{Cluster, Servers, in_own_namespace};
 use crate::pods::labels;

@@ -45,7 +45,7 @@ pub fn rank_once<'a>(
 
 /// The configuration with this model and its features alone. No request has to be quick, so nothing is warmed up.
 fn with_one_model(mut config: Config, model: &str) -> Result<Config> {
-    config.api.page.item = None; // nobody looks at it here
+    config.api.page.item = None; // the page is not shown here
     let ranks = |(name, model): (&String, &Model)| (!model.recommends()).then(|| name.clone());
     let known: Vec<String> = config.models.iter().filter_map(ranks).collect();
     let Some(mut definition) = config.models.remove(model).filter(|model| !model.recommends()) else {

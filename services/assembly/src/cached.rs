@@ -6,7 +6,7 @@ use prometheus::{IntCounter, Registry};
 use rankwright_state::{CacheUse, Store};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Counts what was asked of a cache each time that somebody wants to know.
+/// Reads the counts of a cache each time that metrics are collected.
 struct Counters {
     store: Arc<dyn Store>,
     hits: IntCounter,

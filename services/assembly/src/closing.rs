@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Milliseconds between two looks through the ids of events.
 const LOOKS_EVERY: i64 = 60_000;
 
-/// Somebody keeps closing rankings to itself.
+/// Another process closes rankings and does not let go of the task.
 #[derive(Debug)]
 pub struct StillOpen;
 
@@ -43,7 +43,7 @@ enum What {
     Due,
     /// All that is due.
     AllDue,
-    /// All that nobody will add to.
+    /// All that no writer will add to.
     All,
     /// What is due, and all click-throughs that the state holds, until they are durable elsewhere.
     Owed,
@@ -58,7 +58,7 @@ pub struct Closing {
     closer: Option<Closer>,
     /// What the last closer of this process had brought to the store of click-throughs.
     taken: Taken,
-    /// What it brought there is still to become durable only as long as nobody else had the task.
+    /// Tells whether another process had the task: what this one brought there may become durable only if none had.
     tenure: Arc<Tenure>,
     /// What this process closed before another one took over.
     before: Counters,
@@ -87,7 +87,7 @@ impl Closing {
         self.closer.as_ref().map(Closer::unknown_rankings).filter(|named| !named.is_empty()).unwrap_or(&self.unknown)
     }
 
-    /// Whoever closes next begins with what this one left.
+    /// The next closer begins with what this one left.
     fn hand_over(&mut self) -> bool {
         self.unknown = self.unknown_rankings().to_vec();
         self.before = Counters { outbox: 0, outbox_bytes: 0, awaited: 0, open: 0, open_bytes: None, ..self.counters() };
@@ -113,8 +113,8 @@ impl Closing {
         self.work(What::AllDue).await
     }
 
-    /// Closes all that nobody will add to, when whoever closes has written what it holds and let go of the task, or was killed
-    /// and has it no more. False where somebody keeps it: its store of click-throughs does not answer.
+    /// Closes all that no writer will add to. First waits until the closer has written what it holds and let go of the task, or
+    /// has lost it because it was killed. False where it keeps the task: its store of click-throughs does not answer.
     ///
     /// # Errors
     /// When a store fails.
@@ -122,8 +122,8 @@ impl Closing {
         self.finish_within(PATIENCE).await
     }
 
-    /// Brings click-throughs that the state holds to their store, where they are durable then: when whoever closes has done so for
-    /// its own, or is gone. False where somebody keeps the task.
+    /// Brings click-throughs that the state holds to their store, where they are durable then. First waits until the closer has
+    /// done so for its own, or is gone. False where it keeps the task.
     ///
     /// # Errors
     /// When a store fails.
@@ -131,14 +131,14 @@ impl Closing {
         self.insist(What::Owed, PATIENCE).await
     }
 
-    /// Keeps others from closing rankings while it is there, from what this process has done on: `None` where somebody may have done
-    /// so since.
+    /// Keeps others from closing rankings while it is there, continuing the work of this process: `None` where another process
+    /// may have closed some since.
     pub(crate) async fn alone(&self) -> Result<Option<Holding>, Error> {
         let held = Holding::begin(self.engine.state.clone(), &self.holder, &self.tenure).await?;
         Ok(held.filter(|_| self.closer.is_some() && !self.tenure.take_lapse()))
     }
 
-    /// Whoever keeps the task has so long to let go of it; who forgets somebody, as long as that takes.
+    /// The holder of the task has this time to let go of it. One that forgets a visitor or an item takes as long as it needs.
     async fn finish_within(&mut self, patience: Duration) -> Result<bool, Error> {
         self.insist(What::All, patience).await
     }
@@ -174,8 +174,8 @@ impl Closing {
         }
     }
 
-    /// Somebody else may have closed rankings, or forgotten a visitor: what is not durable here is with the state, or is not to be
-    /// kept any more.
+    /// Another process may have closed rankings, or forgotten a visitor: what is not durable here is with the state, or no
+    /// longer to be kept.
     fn give_up(&mut self) {
         self.hand_over();
         // others can only be there where the state is shared, and it is elsewhere that what is given up is kept
@@ -185,7 +185,7 @@ impl Closing {
         }
     }
 
-    /// Makes durable what is held here while nobody else closes rankings, and lets another process go on at once.
+    /// Makes durable what is held here while no other process closes rankings, and lets another one go on at once.
     pub async fn leave(&mut self) {
         let ours = self.closer.is_some();
         let holding = Holding::begin(self.engine.state.clone(), &self.holder, &self.tenure).await;
@@ -209,7 +209,7 @@ impl Closing {
     }
 
     async fn work(&mut self, what: What) -> Result<(), Error> {
-        // also while a store lets us wait: nobody else closes, or forgets, what is under way here
+        // also while a store lets us wait: no other process closes, or forgets, what is under way here
         let held = Holding::begin(self.engine.state.clone(), &self.holder, &self.tenure).await?;
         let Some(holding) = held else {
             self.give_up();
@@ -245,8 +245,8 @@ impl Closing {
         done
     }
 
-    /// Somebody wants to do something that nobody may close rankings meanwhile for: what is held here becomes durable. They wait
-    /// while it does not, unless this process `ends`: it would come into the store behind their back.
+    /// Another process wants a task during which no rankings may close, so what is held here becomes durable. It waits until that
+    /// is done, unless this process `ends`: the records would come into the store after the task.
     async fn make_room(&mut self, holding: Holding, ends: bool) {
         if self.tenure.take_lapse() {
             self.give_up(); // they have done it

@@ -1,7 +1,7 @@
 //! A state on disk: opening it, and putting another one in its place.
 //!
-//! Whoever does one of both holds a lock beside the state, as its own lock moves away with it: nobody is about to open a state
-//! in the moment in which another one comes to lie there.
+//! Both hold a lock beside the state, because the state's own lock moves away with it: no process opens a state in the moment in
+//! which it is replaced.
 
 mod owner;
 mod rights;
@@ -46,7 +46,7 @@ pub(crate) fn open(path: &Path, file: &FileState) -> Result<FileStore> {
     let former = || if old.exists() { format!("; the one before it is {}", old.display()) } else { String::new() };
     let store = store.with_context(|| format!("failed to open the state in {}{}", path.display(), former()))?;
     remove(&old).with_context(|| format!("failed to clear {}", old.display()))?;
-    clear(&written_anew(path)); // whoever writes it holds the state itself
+    clear(&written_anew(path)); // its writer holds the state itself
     Ok(store)
 }
 
@@ -75,7 +75,7 @@ fn options(file: &FileState) -> FileOptions {
     FileOptions { format: format(file.format), ..FileOptions::default() }
 }
 
-/// Writes the files of a state anew, so that nothing is in them of what was removed.
+/// Rewrites the files of a state, so that nothing is in them of what was removed.
 pub(crate) fn anew(path: &Path, store: FileStore) -> Result<()> {
     if path.is_symlink() {
         bail!("it is a symbolic link: have state.path name the folder in which the files lie");
@@ -85,11 +85,11 @@ pub(crate) fn anew(path: &Path, store: FileStore) -> Result<()> {
     let written = private(&new).and_then(|()| store.write_anew(&new).map_err(Into::into)).and_then(|()| lock(path));
     let lock = written.inspect_err(|_| clear(&new))?;
     let put = put(path, &new, store).inspect_err(|_| clear(&new));
-    drop(lock); // until then nobody has the state, or writes it anew
+    drop(lock); // until then no other process has the state, or rewrites it
     put
 }
 
-/// Makes a folder into which nobody else looks.
+/// Makes a folder that other users cannot read.
 fn private(folder: &Path) -> Result<()> {
     let made = fs::DirBuilder::new().mode(0o700).create(folder);
     made.with_context(|| format!("failed to make {}", folder.display()))
@@ -127,7 +127,7 @@ fn replaced(path: &Path) -> PathBuf {
     path.with_extension("replaced")
 }
 
-/// Where a state is written anew.
+/// Where a state is rewritten.
 fn written_anew(path: &Path) -> PathBuf {
     path.with_extension("anew")
 }

@@ -44,7 +44,7 @@ pub(crate) async fn follow(
 /// Reads what a source holds at this time, and closes what no more events will come for.
 ///
 /// # Errors
-/// When the source or a store fails, or somebody else reads the source meanwhile.
+/// When the source or a store fails, or another process reads the source meanwhile.
 pub fn read_all<'a>(
     engine: Arc<Engine>,
     source: &'a SourceConfig,
@@ -85,7 +85,7 @@ fn open(engine: &Engine, source: &SourceConfig, name: Option<&str>) -> Result<Bo
     rankwright_source::open(source, settings, leases).with_context(place)
 }
 
-/// A topic that somebody has removed may be one that is made anew.
+/// A topic that was removed may be created again within this time.
 const GONE_AFTER: Duration = Duration::from_mins(5);
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 

@@ -30,9 +30,9 @@ const ALONE: &str =
 const WITHOUT_CLICKTHROUGHS: &str = "this process does not reach the store of click-throughs: run rankwright forget";
 /// Between two attempts to become the one who may close rankings.
 const PAUSE: Duration = Duration::from_millis(200);
-/// Whoever closes rankings is not asked more often than this to let go, or nothing would be closed meanwhile,
+/// Time between two requests to the closer to let go: with more of them nothing would be closed meanwhile,
 const ASKS_AT_MOST: Duration = Duration::from_secs(30);
-/// and is told of so often.
+/// and between two log lines about it.
 const TELLS: Duration = Duration::from_secs(60);
 
 /// At most this many calls over HTTP wait; they are carried out one at a time.
@@ -143,7 +143,7 @@ fn in_stores<'a>(engine: &'a Engine, subject: &'a Subject) -> BoxFuture<'a, Resu
     })
 }
 
-/// While nobody closes rankings.
+/// While no process closes rankings.
 fn while_alone<'a>(engine: &'a Engine, subject: &'a Subject, mut told: Forgotten) -> BoxFuture<'a, Result<Forgotten>> {
     Box::pin(async move {
         let many = joins::are_of_many(&*engine.state).await?;
@@ -210,7 +210,7 @@ fn keys_of_visitor(subject: &Subject, sessions: HashSet<SessionId>) -> Vec<Key> 
 async fn unfinished(engine: &Engine) -> Result<Forgotten> {
     let removed = |what: Option<String>| Forgotten { removed: what.into_iter().collect(), ..Forgotten::default() };
     if let State::File(file) = &engine.config.state {
-        // whoever fills one holds the state itself as well
+        // a process that fills one holds the state itself as well
         let folders = crate::rebuild::unfinished(&file.path)?;
         for folder in &folders {
             std::fs::remove_dir_all(folder).with_context(|| format!("failed to remove {}", folder.display()))?;
@@ -225,7 +225,7 @@ async fn unfinished(engine: &Engine) -> Result<Forgotten> {
     Ok(removed((keys > 0).then(|| format!("{keys} keys of a rebuild that was not completed"))))
 }
 
-/// Whether somebody fills a state beside the live one. Who was killed is seen for some seconds yet.
+/// Whether a process fills a state beside the live one. One that was killed is seen for some more seconds.
 async fn is_under_way(engine: &Engine) -> Result<bool> {
     let began = Instant::now();
     while engine.state.holder(REBUILD).await?.is_some() {
@@ -250,8 +250,8 @@ async fn remove(engine: &Engine, keys: &[Key]) -> Result<u64> {
 }
 
 impl Alone {
-    /// Has whoever closes rankings write what it holds, and let go, however long that takes. Another one who forgets comes to its
-    /// end first.
+    /// Has the closer write what it holds, and let go of the task, however long that takes. Another process that forgets
+    /// completes first.
     async fn become_so(engine: &Engine) -> Result<Self> {
         let (state, holder) = (engine.state.clone(), format!("{FORGETS}{}", identity()));
         let tenure = Arc::<Tenure>::default();

@@ -2,7 +2,7 @@
 //!
 //! A configuration decides it by naming a stream as source. Where it says something else than the last time, also another
 //! stream, what is open from then closes first, as at the end of an import: nothing is lost, the two forms never mix, and
-//! nobody waits for partitions of before.
+//! no closer waits for partitions of the previous stream.
 
 use crate::engine::Engine;
 use anyhow::{Context, Result};
@@ -58,7 +58,7 @@ async fn close_of_one(engine: &Engine) -> Result<()> {
     Ok(engine.ingest("feedback").await?.finish().await?)
 }
 
-/// Nobody waits for partitions any more.
+/// Closers no longer wait for partitions.
 async fn close_of_many(engine: &Engine, lease: &Lease) -> Result<()> {
     let watermarks = engine.state.scan(Space::Watermarks).await?;
     let writes = watermarks.into_iter().map(|(key, _)| (key, None)).collect();

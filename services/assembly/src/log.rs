@@ -243,7 +243,8 @@ impl Waiting {
     fn note_dropped(&mut self, how: How) {
         let dropped = std::mem::take(&mut self.dropped);
         if dropped > 0 {
-            let note = format!("{dropped} lines of the log were dropped: nothing read standard error");
+            let were = if dropped == 1 { "line of the log was" } else { "lines of the log were" };
+            let note = format!("{dropped} {were} dropped: nothing read standard error");
             self.lines.extend(told(&note, how));
         }
     }
@@ -412,7 +413,7 @@ mod tests {
         (0..3).for_each(|_| log.push(&line));
         drop(holds);
         let dropped = object(&lines(&text, 3)[2]);
-        assert_eq!(dropped["message"], "1 lines of the log were dropped: nothing read standard error");
+        assert_eq!(dropped["message"], "1 line of the log was dropped: nothing read standard error");
         assert_eq!(dropped["level"], "WARN");
         assert!(dropped["timestamp"].as_str().is_some_and(|time| time.ends_with('Z')), "{dropped}");
         let lines = String::from_utf8(told("error: 2 mistakes\n  3:1 a\u{2028}\n", How::Json)).expect("text");

@@ -13,7 +13,7 @@ const ALL: &str = "0.0.0.0";
 const WAITING: u16 = 4096;
 
 /// Opens the port. `0.0.0.0` is every address of the machine, those of IPv6 as well where it has some: in a cluster that
-/// has nothing else, nobody could reach the port otherwise.
+/// has only IPv6, the port could not be reached otherwise.
 pub(crate) async fn bind(host: &str, port: u16) -> Result<TcpListener> {
     if host == ALL
         && let Ok(listener) = on_both(port)

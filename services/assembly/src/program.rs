@@ -60,7 +60,7 @@ pub(crate) fn passes(error: &anyhow::Error) -> bool {
         })
 }
 
-/// Whether a store refuses until somebody changes a setting or a right.
+/// Whether a store refuses until a person changes a setting or a right.
 pub(crate) fn is_refused(error: &anyhow::Error) -> bool {
     of_stores(error).any(|(redis, object)| {
         redis.is_some_and(|error| error.problem.stays()) || object.is_some_and(|error| error.problem.stays())

@@ -30,8 +30,8 @@ pub fn purge_places(config: &Config) -> Result<Vec<String>> {
 /// unless it `takes_over`. Programs of the service have to be stopped before: what they write meanwhile may stay.
 ///
 /// # Errors
-/// When a store fails, or holds parts that are damaged so that nobody can tell whose they are; what was removed by then is
-/// gone, and it can be begun again.
+/// When a store fails, or holds parts so damaged that their service is unknown. What was removed by then is gone, and the
+/// purge can be run again.
 pub fn purge(config: &Config, takes_over: bool) -> BoxFuture<'_, Result<Vec<String>>> {
     Box::pin(async move {
         let (service, mut told) = (checked(service())?, Vec::new());

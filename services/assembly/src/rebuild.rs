@@ -39,7 +39,7 @@ enum Target {
     Redis {
         built: Arc<MemoryStore>,
         filling: Filling,
-        /// Nobody may write to the live state meanwhile.
+        /// No process may write to the live state meanwhile.
         untouched: bool,
         /// Others see that it is filled, and by whom.
         holding: Holding,
@@ -47,7 +47,7 @@ enum Target {
         live: Arc<RedisStore>,
         config: Box<Config>,
     },
-    /// In the place of a folder, which nobody else uses meanwhile.
+    /// In the place of a folder, which no other process uses meanwhile.
     Folder { built: PathBuf, path: PathBuf, held: FileStore },
 }
 
@@ -80,8 +80,8 @@ impl Rebuild {
         })
     }
 
-    /// Begins the state of a service in Redis to which nobody has written yet; `None` where there is no such, or its keys
-    /// are shared out among servers, which cannot tell of all of them at once.
+    /// Begins the state of a service in Redis that was never written to. `None` where there is no such, or where its keys are
+    /// spread over servers, which cannot answer for all of them at once.
     ///
     /// # Errors
     /// When a store cannot be opened.
@@ -141,8 +141,8 @@ impl Rebuild {
     /// Puts the state where it belongs; false where that one has changed meanwhile and should not have.
     ///
     /// # Errors
-    /// When a store fails, or the engine is in use yet. One state is live then, the former or, where the answer was lost, this
-    /// one.
+    /// When a store fails, or the engine is still in use. One state is live then, the previous one or, where the answer was lost,
+    /// this one.
     pub fn complete(self) -> BoxFuture<'static, Result<bool>> {
         Box::pin(async move {
             let engine = Arc::into_inner(self.engine).context("the state that was built is in use")?;
@@ -165,9 +165,9 @@ impl Rebuild {
     }
 }
 
-/// Fills a generation and makes it live. The state that was live goes, with all that only it has: so click-throughs that it holds
-/// are brought to their store, most of them before anything is filled, and those that came since while nobody closes rankings
-/// until the other state is live.
+/// Fills a generation and makes it live. The state that was live goes, with all that only it has. So its click-throughs are
+/// brought to their store first: most of them before the generation is filled, the rest while closing is held up until the
+/// new state is live.
 async fn in_place_of_live(
     filling: &Filling,
     built: &MemoryStore,

@@ -31,7 +31,7 @@ pub struct Size {
 }
 
 impl Size {
-    /// Of a state, from about so many keys of each server.
+    /// Size of a state, from a sample of about `keys` keys of each server.
     ///
     /// # Errors
     /// When the store fails.

@@ -27,9 +27,9 @@ use std::sync::Arc;
 use tokio::runtime::Runtime;
 use tracing::warn;
 
-/// So many keys of each server of a Redis.
+/// Keys that are sampled of each server of a Redis.
 const KEYS: usize = 5_000;
-/// So many rows of a folder.
+/// Rows that are sampled of a folder.
 const ROWS: usize = 5_000_000;
 /// Events of the year 9999 are those that no partition has.
 const NO_MORE: Timestamp = Timestamp::from_millis(253_402_300_799_000);
@@ -75,7 +75,7 @@ pub struct StateFound {
     pub writers: Vec<WriterFound>,
     /// The process that closes rankings, of a shared state.
     pub closer: Option<String>,
-    /// How it grows, as the process tells that has watched it for longest; `None` where nobody has, for long enough and of late.
+    /// How it grows, by the process that has watched it for longest. `None` where none has watched it long enough and recently.
     pub growth: Option<Growth>,
 }
 

@@ -36,7 +36,7 @@ impl Stop {
         let (told, heard) = watch::channel(false);
         tokio::spawn(async move {
             server::stop_signal().await;
-            let _ = told.send(true); // nobody may listen any more
+            let _ = told.send(true); // it fails where the receiver is gone
         });
         Self(heard)
     }
@@ -44,7 +44,7 @@ impl Stop {
     /// Ends when the process was told to.
     pub(crate) async fn told(mut self) {
         if self.0.wait_for(|told| *told).await.is_err() {
-            std::future::pending().await // the runtime ends, and nobody was told anything
+            std::future::pending().await // the runtime ends before a signal came
         }
     }
 }

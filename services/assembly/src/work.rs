@@ -38,7 +38,7 @@ impl Work {
 }
 
 impl UnderWay {
-    /// So many events were read so far.
+    /// Notes how many events were read so far.
     pub fn read(&self, events: u64) {
         self.task.events.store(events, Ordering::Relaxed);
     }

@@ -1,9 +1,8 @@
 //! `rankwright generate`: events of a simulated shop, with the configuration that goes with them.
 //!
-//! Items have prices, tags and texts, and qualities that nobody sees; visitors have tastes that nobody sees either.
-//! The shop's search shows lists, whose top is looked at more, whatever stands there. Fashions rise and fall, items
-//! are released and reduced. The same options give the same events, in the order of time, however many there are:
-//! memory grows with the number of items and users alone.
+//! Items have prices, tags and texts, and hidden qualities; visitors have hidden tastes. The shop's search shows lists,
+//! whose top is looked at more, whatever stands there. Fashions rise and fall, items are released and reduced. The same
+//! options give the same events, in the order of time. Memory grows with the number of items and users alone.
 
 mod catalog;
 mod choice;
@@ -35,7 +34,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Progress is told once in so many events.
+/// Events between two reports of progress.
 const TOLD: u64 = 4096;
 
 /// How much is generated, and where it goes.
@@ -70,12 +69,12 @@ pub(crate) struct Options {
 /// Simulates the shop and writes its files.
 ///
 /// # Errors
-/// A file cannot be written, the folder has a configuration of another origin, or it was told to stop.
+/// A file cannot be written, the folder has files that this command did not write, or it was told to stop.
 pub(crate) fn run(options: &Options, stop: &AtomicBool) -> Result<Summary> {
     if options.out.is_file() {
         bail!("--out: {} is a file: name a folder", options.out.display());
     }
-    spare_others(&options.config())?;
+    spare_others(options)?;
     fs::create_dir_all(&options.out).with_context(|| format!("cannot create {}", options.out.display()))?;
     let mut simulation = Simulation::new(options.size());
     let mut output = Output::create(&options.events())?;
@@ -111,10 +110,10 @@ pub(crate) fn run(options: &Options, stop: &AtomicBool) -> Result<Summary> {
     let mut dictionary = Vec::new();
     terms.write(titles.names(), &mut dictionary)?;
     // not .json: an import of the folder takes that for events
-    let dictionary = write(&options.out.join("terms.dict"), &dictionary)?.canonicalize()?;
-    summary.config_file = write(&options.config(), configuration::text(&dictionary))?;
+    write(&options.dictionary(), &dictionary)?;
+    summary.config_file = write(&options.config(), options.configuration()?)?;
     let request = json::encode(&Event::Ranking(simulation.request())) + "\n";
-    summary.request_file = write(&options.out.join("request.txt"), &request)?;
+    summary.request_file = write(&options.request(), &request)?;
     Ok(summary)
 }
 
@@ -125,6 +124,20 @@ impl Options {
 
     fn config(&self) -> PathBuf {
         self.out.join("config.yml")
+    }
+
+    fn dictionary(&self) -> PathBuf {
+        self.out.join("terms.dict")
+    }
+
+    fn request(&self) -> PathBuf {
+        self.out.join("request.txt")
+    }
+
+    /// The text of `config.yml`, once the folder is there.
+    fn configuration(&self) -> Result<String> {
+        let folder = self.out.canonicalize().with_context(|| format!("cannot read {}", self.out.display()))?;
+        Ok(configuration::text(&folder.join("terms.dict")))
     }
 
     /// What an earlier run may have left, and an import of the folder would read as well.
@@ -144,13 +157,21 @@ impl Options {
     }
 }
 
-/// Refuses to replace a configuration that does not begin as those of this command do.
-fn spare_others(config: &Path) -> Result<()> {
-    match fs::read(config) {
-        Ok(found) if found.starts_with(configuration::FIRST_LINE.as_bytes()) => Ok(()),
-        Ok(_) => bail!("--out: 'rankwright generate' did not write {}: name another folder", config.display()),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(error).with_context(|| format!("cannot read {}", config.display())),
+/// Refuses to replace files that this command did not write. It did where the configuration is the one that it writes.
+fn spare_others(options: &Options) -> Result<()> {
+    let config = options.config();
+    match fs::read(&config) {
+        Ok(found) if found == options.configuration()?.as_bytes() => return Ok(()),
+        Ok(_) => {}
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        Err(error) => return Err(error).with_context(|| format!("cannot read {}", config.display())),
+    }
+    match [config, options.events(), options.dictionary(), options.request()].iter().find(|path| path.exists()) {
+        Some(other) => bail!(
+            "--out: 'rankwright generate' would replace {}, which you may have written or edited: name another folder",
+            other.display()
+        ),
+        None => Ok(()),
     }
 }
 

@@ -24,7 +24,7 @@ use std::time::Duration;
 use tokio::runtime::Runtime;
 use tracing::{info, warn};
 
-/// So many events are committed together: larger batches fold more writes into one, for a folder,
+/// Events that are committed together: larger batches fold more writes into one, for a folder,
 const DURABLE_BATCH: usize = 32_768;
 /// while what a batch writes stays near the processor, in memory.
 const BATCH: usize = 8192;

@@ -5,7 +5,7 @@ use rankwright_source::BadLine;
 use std::sync::Arc;
 use tracing::{debug, warn};
 
-/// So many lines that cannot be read are warned of; the rest is for those who ask.
+/// Warnings about lines that cannot be read; further ones are logged on level `debug`.
 const SHOWN: u64 = 100;
 
 /// Lines that cannot be read, so far.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 
-/// How long the work may take to notice; it may wait for whoever reads standard output.
+/// How long the work may take to notice; it may wait for the reader of standard output.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Exit code of a program that was told to stop and says so.
 const INTERRUPTED: i32 = 1;

@@ -104,7 +104,7 @@ fn attempt<'a>(
         candidate.trained.version = decided.map_err(|error| failed(error.into()))?;
         let mut publish = || training.publish(&mut candidate.trained, &before, &*engine.versions);
         match patiently(report, published, &mut publish) {
-            // somebody has gone back to another one: that is not to be undone by what was compared with the former
+            // another version was made current meanwhile: the result of a comparison with the old one must not undo that
             Err(Error::Publish { source: StoreError::Moved { current, .. }, .. }) => {
                 decision = decision.overtaken(current.as_deref());
             }

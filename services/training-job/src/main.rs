@@ -54,7 +54,7 @@ fn main() -> ExitCode {
     ExitCode::from(report.exit_code())
 }
 
-/// Prints a report, and leaves it for whoever looks after the container; false where that was done before.
+/// Prints a report, and leaves it for the supervisor of the container; false where that was done before.
 fn tell(report: &Report) -> bool {
     static TOLD: AtomicBool = AtomicBool::new(false);
     if TOLD.swap(true, Ordering::SeqCst) {

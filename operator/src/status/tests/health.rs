@@ -4,7 +4,7 @@
 use super::*;
 use std::process::Command;
 
-/// The resource as the API server gives it: of this generation, with a status that was told of the third one.
+/// The resource as the API server gives it: of this generation, with a status of the third one.
 fn object(generation: i64, status: &RankingServiceStatus) -> Value {
     json!({"metadata": {"name": "shop", "generation": generation}, "status": status})
 }

@@ -8,7 +8,7 @@ use rankwright_crds::RankingService;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// Applies what somebody says, and takes nothing from anybody else.
+/// Applies an object as a field manager, without taking fields from others.
 async fn apply_as(cluster: &Cluster, manager: &str, said: &Value) -> kube::Result<Value> {
     let mut object = said.clone();
     object["apiVersion"] = json!("rankwright.dev/v1alpha1");
@@ -24,7 +24,7 @@ fn at(place: &str, value: Value) -> Value {
     place.rsplit('/').fold(value, |value, name| json!({ name: value }))
 }
 
-/// Lists of more than one, of which each entry is somebody's, by their places.
+/// Places of lists of more than one whose entries have managers of their own.
 fn lists_of(schema: &Value, place: &str, lists: &mut BTreeSet<String>) {
     if ["map", "set"].iter().any(|kind| schema["x-kubernetes-list-type"] == *kind) {
         lists.insert(place.to_owned());

@@ -90,7 +90,7 @@ pub(super) struct Visitors {
 }
 
 impl Visitors {
-    /// So many of them, with so much time between two requests of one.
+    /// Starts `count` of them, with a pause between two requests of each.
     pub(super) fn start(count: usize, pause: Duration, address: &str, path: &str, body: &Value) -> Self {
         Self::each((0..count).map(|_| None).collect(), pause, address, path, body)
     }
@@ -124,7 +124,7 @@ impl Visitors {
         Self { stop, answered, tasks }
     }
 
-    /// Waits until so many requests more were answered.
+    /// Waits until `more` further requests were answered.
     pub(super) async fn answered(&self, more: usize) {
         let (begin, end) = (self.answered.load(Ordering::Relaxed), Instant::now() + PATIENCE);
         while self.answered.load(Ordering::Relaxed) < begin + more {

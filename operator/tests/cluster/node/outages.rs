@@ -10,7 +10,7 @@ use kube::api::{Patch, PatchParams};
 use rankwright_crds::RankingService;
 use serde_json::{Value, json};
 
-/// A Redis of the test's own, with so many pods.
+/// A Redis of the test's own, with this number of pods.
 async fn redis(cluster: &Cluster, replicas: &str) {
     let text = std::fs::read_to_string(file("manifests/development/redis.yaml")).unwrap();
     let (_, own) = text.split_once("---\n").unwrap(); // the namespace is there

@@ -116,7 +116,7 @@ async fn a_new_image_gets_to_servers_then_to_workers_which_never_meet_former_one
     cluster.told("shop", "Ready", "True", "AllPartsWork").await;
     let first: Deployment = cluster.until("shop-ingest", "was rolled out", is_rolled_out).await;
     let former = running(&cluster, "ingest").await.pop_first().unwrap();
-    // the same image by another name is a new one for whoever goes by names
+    // the same image by another name is a new one for the operator, which compares names
     let newer = format!("docker.io/library/{former}");
     let address = cluster.address("shop").await;
     post_once_there(&address, "/rank/shop", &request(&["p1", "p2"])).await;

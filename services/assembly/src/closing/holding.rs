@@ -8,13 +8,13 @@ use tokio::task::JoinHandle;
 
 /// Closing rankings.
 pub(crate) const TASK: &str = "closer";
-/// What the names of those begin with who hold it to forget somebody.
+/// Prefix of the names of holders that forget a visitor or an item.
 pub(crate) const FORGETS: &str = "forget ";
 /// Filling a state beside the live one.
 pub(crate) const REBUILD: &str = "rebuild";
 /// A process that does not show itself for so long is followed by another.
 pub(crate) const HELD: Duration = Duration::from_secs(10);
-/// Between two attempts to have what somebody else has.
+/// Between two attempts to get a task that another process holds.
 pub(super) const AGAIN: Duration = Duration::from_millis(200);
 
 /// Keeps a task for its holder while it is there, however long that takes.
@@ -27,9 +27,9 @@ pub(crate) struct Tenure(Mutex<Times>);
 
 #[derive(Debug, Default)]
 struct Times {
-    /// Until then nobody else has it.
+    /// Until then no other process has it.
     until: Option<Instant>,
-    /// Somebody else may have had it.
+    /// Another process may have had it.
     lapsed: bool,
 }
 
@@ -41,7 +41,7 @@ impl Tenure {
         times.until = Some(asked + span);
     }
 
-    /// Whether somebody else may have had the task since the last time that this was asked.
+    /// Whether another process may have had the task since the last call.
     pub(super) fn take_lapse(&self) -> bool {
         let mut times = self.0.lock();
         // who stood still may be faster here than with the next answer of the state
@@ -63,7 +63,7 @@ impl Tenure {
 }
 
 impl Holding {
-    /// `None` where somebody else has it.
+    /// `None` where another process has it.
     pub(crate) async fn begin(
         state: Arc<dyn Store>,
         holder: &str,
@@ -86,8 +86,8 @@ impl Holding {
         Ok(Some(Self::kept(TASK, span, state, holder, tenure.clone())))
     }
 
-    /// The task of filling a state beside the live one: others see that somebody does. Who was killed has it for a moment yet, and
-    /// another one who fills one, for as long as that takes.
+    /// The task of filling a state beside the live one, so that others see it. A process that was killed keeps it for a moment,
+    /// and another one that fills a state for as long as that takes.
     pub(crate) async fn of_rebuild(state: Arc<dyn Store>, holder: &str) -> Result<Self, Error> {
         state.hold(REBUILD, holder, HELD).await?;
         Ok(Self::kept(REBUILD, HELD, state, holder, Arc::default()))

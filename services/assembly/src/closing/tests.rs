@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 #[derive(Default)]
 struct Tasks {
     inner: MemoryStore,
-    /// How often somebody has asked to hold the task.
+    /// How often a process has asked to hold the task.
     held: AtomicUsize,
     /// The store fails every other time.
     fails: bool,
@@ -138,7 +138,7 @@ async fn a_task_is_held_as_long_as_its_holder_works_whatever_a_store_answers_mea
     assert_eq!(held(), before, "nobody holds it any more");
 }
 
-/// One of us, while somebody else has the task.
+/// One of us, while another process has the task.
 async fn beside(other: &str) -> (Closing, Arc<Tasks>) {
     let (closing, tasks, _) = with(Some(other)).await;
     (closing, tasks)

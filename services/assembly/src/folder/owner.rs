@@ -1,7 +1,7 @@
-//! Whose the files of a state are: whoever rebuilds it, or forgets, may be another user than who serves.
+//! The owner of a state's files: `import --rebuild` and `forget` may run as another user than the service.
 //!
-//! That one is root, often, in a folder of somebody who is not, and who could lead root from there to what is none of theirs. So root
-//! goes on as them: what is made is theirs from the beginning, and out of reach is what they may not touch themselves.
+//! Often that user is root, in a folder of another user, who could lead root to foreign files by a link. So root continues as the
+//! folder's owner: new files belong to the owner from the beginning, and files that the owner may not touch stay out of reach.
 
 use super::place;
 use anyhow::{Context, Result, bail};
@@ -25,7 +25,7 @@ const PAUSE: Duration = Duration::from_millis(1);
 /// and before there are other threads. Who is not root, or works on what is root's or not there yet, stays who they are.
 ///
 /// # Errors
-/// When root may not become somebody else, as in a container without that right.
+/// When root may not become another user, as in a container without that right.
 pub fn as_owner(config: &Config) -> Result<()> {
     let Some((folder, owner)) = folder_of(config).filter(|_| geteuid().is_root()).and_then(of_another) else {
         return Ok(());

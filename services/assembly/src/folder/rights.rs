@@ -15,11 +15,11 @@ use tracing::warn;
 /// What is done with a file or a folder that was found.
 type Work<'a> = &'a mut dyn FnMut(&Path, &File, &Metadata) -> io::Result<()>;
 
-/// Gives a new state the modes of the former one, and its group, and forces the names of the files in it to the disk. Whose user may not
-/// give files to that group keeps their own; nobody may do more with them then than before.
+/// Gives a new state the modes and group of the old one, and forces the names of the files in it to the disk. A user who may
+/// not give files to that group keeps the own one; then no user may do more with the files than before.
 ///
 /// # Errors
-/// When the former one is somebody else's, who could not use the new one.
+/// When the old one belongs to another user, who could not use the new one.
 pub(super) fn handed_over(new: &Path, like: &Path) -> Result<()> {
     let folder = fs::metadata(like).with_context(|| format!("failed to look at {}", like.display()))?;
     if folder.uid() != fs::metadata(new).with_context(|| format!("failed to look at {}", new.display()))?.uid() {
@@ -48,13 +48,13 @@ pub(super) fn handed_over(new: &Path, like: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The mode for another group: who was in the former one is among the others now, and who is in this one was among them.
+/// The mode for another group: members of the old one are among the others now, and members of this one were.
 pub(super) fn ungrouped(mode: u32) -> u32 {
     let both = mode >> 3 & mode & 7;
     mode & !0o077 | both << 3 | both
 }
 
-/// All in a folder, and then the folder: until then nobody else may be able to enter it.
+/// All in a folder, and then the folder: until then no other user may be able to enter it.
 pub(super) fn each_below(folder: &Path, work: Work<'_>) -> Result<()> {
     entered(CWD, folder.as_os_str(), folder, work)
 }
@@ -62,7 +62,7 @@ pub(super) fn each_below(folder: &Path, work: Work<'_>) -> Result<()> {
 fn entered(parent: BorrowedFd<'_>, name: &OsStr, place: &Path, work: Work<'_>) -> Result<()> {
     match opened(parent, name) {
         Ok(file) => visited(&file, place, work),
-        Err(Errno::NOENT | Errno::LOOP) => Ok(()), // gone, as somebody may use it already, or a link
+        Err(Errno::NOENT | Errno::LOOP) => Ok(()), // gone, because another process may use it already, or a link
         Err(error) => Err(error).with_context(|| place.display().to_string()),
     }
 }

@@ -34,7 +34,7 @@ async fn goes_on(store: &FileStore) -> u64 {
     before + 1
 }
 
-/// What is told of an end even where the one who tells fails.
+/// Marks the end of a thread, also where it panics.
 struct Over<'a>(&'a AtomicBool);
 
 impl Drop for Over<'_> {
@@ -43,7 +43,7 @@ impl Drop for Over<'_> {
     }
 }
 
-/// Who is refused, as somebody has the state, comes again, and leaves others time to have it.
+/// Opens a state; while another thread has it, tries again, and leaves others time.
 fn opened(path: &Path, file: &FileState) -> FileStore {
     let began = Instant::now();
     loop {
@@ -55,7 +55,7 @@ fn opened(path: &Path, file: &FileState) -> FileStore {
     }
 }
 
-/// What it commits would go into files that nobody reads any more.
+/// Otherwise its commits would go into files that are no longer read.
 #[test]
 fn nothing_is_lost_of_who_opens_a_state_while_others_write_it_anew_and_look_at_it() {
     const TURNS: u64 = 5;

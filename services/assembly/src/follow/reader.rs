@@ -1,6 +1,6 @@
 //! The loop: a writer for each partition, whose position moves with the effects of its events.
 //!
-//! Whoever becomes a partition's writer raises its epoch: what an earlier one still has under way is refused.
+//! A process that becomes a partition's writer raises its epoch: what an earlier one still has under way is refused.
 
 mod commits;
 #[cfg(test)]
@@ -28,14 +28,14 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use tracing::{info, warn};
 
-/// So many batches wait for slower partitions at most.
+/// Most batches that wait for slower partitions.
 const HELD: usize = 128;
-/// So many events are read before the first of them are committed, if they have come already: a commit of many costs little
-/// more than one of few, as what they change in common is written once.
+/// Events that are read before the first of them are committed, if they have come already: a commit of many costs little
+/// more than one of few, because what they change in common is written once.
 const AHEAD: usize = 32_768;
 /// How far a partition has come of which nothing is left: as far as times reach that are accepted.
 const NEVER: Timestamp = Timestamp::from_millis(253_402_300_799_999);
-/// Nobody reads a partition of which nothing was said for so long, as a rule.
+/// Silence after which a partition usually has no reader.
 const UNREAD: Duration = Duration::from_secs(300);
 
 /// Reads a stream into the state.
@@ -48,7 +48,7 @@ pub(super) struct Reader {
     merged: Merged,
     /// Events read since the last ones were committed.
     ahead: usize,
-    /// About so many are committed at once.
+    /// About how many are committed at once.
     together: usize,
     writers: BTreeMap<Partition, Writer>,
     pipeline: Pipeline,
@@ -60,7 +60,7 @@ pub(super) struct Reader {
     /// Records batches; of a source that is read once, nothing.
     tracer: Tracer,
     sweep: Sweep,
-    /// Closes rankings while everything is read once, by nobody else.
+    /// Closes rankings while this process alone reads everything once.
     alone: Option<Closing>,
     /// For how long partitions may be silent that are read.
     unread: Duration,
@@ -75,7 +75,7 @@ fn place(partition: &Partition, at: &Position) -> Result<Option<rankwright_sourc
 }
 
 impl Reader {
-    /// A reader of what nobody else reads, or one of many.
+    /// The only reader, or one of many.
     pub(super) fn new(
         engine: Arc<Engine>,
         name: String,
@@ -118,7 +118,7 @@ impl Reader {
         lost
     }
 
-    /// Reads all of a bounded stream, and closes what nobody will add to.
+    /// Reads all of a bounded stream, and closes what no writer will add to.
     pub(super) async fn read_all(mut self) -> Result<(Counters, Vec<RankingId>)> {
         let read = self.run().await;
         self.stream.close().await;
@@ -146,7 +146,7 @@ impl Reader {
             let step = self.step().await?;
             self.again.clear();
             if let Step::Revoked(partitions) = &step {
-                self.give_up(partitions); // before what is under way: they are not to be taken from somebody else
+                self.give_up(partitions); // before what is under way: they are not to be taken from their new reader
             }
             if !matches!(step, Step::Batch { .. }) {
                 self.ahead = 0;
@@ -227,7 +227,7 @@ impl Reader {
         self.drain().await
     }
 
-    /// Has closing wait for all partitions, also those that others have or nobody has yet.
+    /// Has the closer wait for all partitions, also those of other readers and those without a reader so far.
     async fn expect(&mut self) -> Result<()> {
         // before the list: what is noted later may not be in it
         let (known, recent) = self.known().await;
@@ -262,8 +262,8 @@ impl Reader {
         Ok(())
     }
 
-    /// The partitions that the state knows and nobody reads, by how far they were read, and those that somebody has read. A list of
-    /// partitions may lag behind by a moment, so what was read a moment ago is there.
+    /// The partitions that the state knows, with how far they were read: those without a reader, and those that were read
+    /// recently. A list of partitions may lag behind by a moment, so what was read a moment ago still exists.
     async fn known(&mut self) -> (Vec<Reached>, Vec<Reached>) {
         let known = loop {
             match reached(&*self.engine.state).await {
@@ -277,7 +277,7 @@ impl Reader {
         partitions.partition(|known| known.seen < long_ago || known.watermark == Some(NEVER))
     }
 
-    /// Nobody waits for partitions any more that the source no longer has.
+    /// Closers no longer wait for partitions that the source has lost.
     async fn leave_gone(&mut self, known: &[Reached]) {
         let names: Vec<_> = known.iter().map(|known| known.writer.as_str()).collect();
         for partition in self.stream.gone(&names) {
@@ -343,8 +343,8 @@ impl Reader {
         }
     }
 
-    /// Somebody else was its writer meanwhile: what is held of it may be there already. Where it is no longer ours, the stream
-    /// says so with its next step.
+    /// Another process was its writer meanwhile: what is held of it may be committed already. Where it is no longer ours, the
+    /// stream says so with its next step.
     async fn begin_again(&mut self, partition: &Partition) -> Result<()> {
         if self.alone.is_some() {
             bail!("another process reads {partition} as well: stop it, and start again");
@@ -358,7 +358,7 @@ impl Reader {
         self.begin(partition.clone()).await
     }
 
-    /// Nobody waits for a partition any more that is over; those that follow from it are waited for before.
+    /// Closers no longer wait for a partition that has ended; before that, they wait for those that follow from it.
     async fn finish(&mut self, partition: &Partition) -> Result<()> {
         self.expect().await?;
         self.merged.revoke(partition);
@@ -370,7 +370,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Says that nothing more comes of a partition; false where somebody else is its writer, who finds that as well.
+    /// Says that nothing more comes of a partition; false where another process is its writer, which says it as well.
     async fn end_of(&mut self, partition: &Partition, mut writer: Writer) -> bool {
         while let Err(error) = writer.pass(NEVER).await {
             if matches!(error, Error::LostLease { .. }) {

@@ -13,7 +13,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tracing::{debug, error, warn};
 
-/// So many messages that cannot be read are warned of; the rest is for those who ask.
+/// Warnings about messages that cannot be read; further ones are logged on level `debug`.
 const SHOWN: u64 = 100;
 
 /// From an event's time to the commit of its effects, in seconds.
@@ -131,7 +131,7 @@ impl Tally {
         known.position = position.line;
         self.late.with_label_values(&[partition.as_str()]).inc_by(late);
         self.events.with_label_values(&[partition.as_str()]).inc_by(times.len() as u64);
-        // it is there before the first one, whose increase nobody would see otherwise
+        // it is there before the first one, whose increase would not be seen otherwise
         self.unreadable.with_label_values(&[partition.as_str()]).inc_by(0);
         Seen { times, counted: Counters::of(events) }
     }
@@ -194,7 +194,7 @@ impl Tally {
         }
     }
 
-    /// A partition is read by somebody else from now on.
+    /// Another process reads a partition from now on.
     pub(crate) fn left(&self, partition: &Partition) {
         let labels = [partition.as_str()];
         self.partitions.lock().unwrap_or_else(PoisonError::into_inner).remove(partition);

@@ -84,7 +84,7 @@ impl Writer {
     pub(super) async fn apply(&mut self, events: &[Event], to: Position) -> Result<(), Error> {
         match self {
             Self::Ordered(intake) => intake.apply(events, &[], to, now()).await.map(drop),
-            // nobody waits for a reader that has brought nothing
+            // closers do not wait for a reader that has brought nothing
             Self::Dealt(_) if events.is_empty() => Ok(()),
             Self::Dealt(dealt) => dealt.replica.feed(events, latest()).await.map(drop),
         }
@@ -98,7 +98,7 @@ impl Writer {
         }
     }
 
-    /// Nothing more will come: nobody waits for it any more.
+    /// Nothing more will come: closers no longer wait for it.
     pub(super) async fn leave(&mut self) -> Result<(), Error> {
         match self {
             Self::Ordered(intake) => intake.leave().await,

@@ -13,7 +13,7 @@ const NEEDED: Duration = Duration::from_secs(30 * 60);
 /// What is older says little of the present.
 const KEPT: Duration = Duration::from_secs(24 * 3600);
 const DAY: f64 = 86_400.0;
-/// A rise is one that is so many times what it may be by chance.
+/// A rise is believed from this many times what it may be by chance.
 const BELIEVED: f64 = 2.0;
 /// What a state takes itself, where its servers do not tell what they hold.
 const STATE: &str = "";
@@ -54,7 +54,7 @@ impl History {
             self.last.push((STATE.to_owned(), usage.bytes(), None));
         }
         let last = &self.last;
-        // a server that was started again begins anew
+        // a server that was started again begins at zero
         self.series.retain(|name, _| last.iter().any(|(known, ..)| known == name));
         for (name, used, _) in &self.last {
             let points = self.series.entry(name.clone()).or_default();

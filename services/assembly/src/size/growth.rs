@@ -1,4 +1,4 @@
-//! How the state grows, as a process that has watched it leaves word for those who look once.
+//! How the state grows: a process that watches it stores a note for programs that look once.
 
 use super::forecast::Forecast;
 use rankwright_event::Timestamp;
@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// Who watches a state tells of it every five minutes: what nobody has repeated for so long is of nobody who still does,
+/// A process that watches a state repeats its note every five minutes: an older note is of a process that no longer does,
 const TOLD_ANEW: Duration = Duration::from_secs(11 * 60);
-/// and says nothing of the present after so long.
+/// and after this time says nothing of the present.
 const RECENT: Duration = Duration::from_secs(3600);
 
 /// What a process expected of a state.
@@ -54,7 +54,7 @@ impl Growth {
         serde_json::from_str(word).ok()
     }
 
-    /// Whether it is of somebody who watches it still, and has for longer than another one.
+    /// Whether its process still watches, and has watched for longer than another one.
     pub(super) fn says_more_than(&self, other: &Self) -> bool {
         self.over_seconds > other.over_seconds && self.is_within(TOLD_ANEW, other.at)
     }

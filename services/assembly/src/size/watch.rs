@@ -18,9 +18,9 @@ use tracing::debug;
 
 /// Between two looks.
 const EVERY: Duration = Duration::from_secs(300);
-/// So many keys of each server.
+/// Keys that are sampled of each server.
 const KEYS: usize = 1_000;
-/// So many of a state of this process, which costs less.
+/// Keys that are sampled of a state of this process, which costs less.
 const OWN_KEYS: usize = 50_000;
 
 /// Tells what the state takes.
@@ -105,7 +105,7 @@ impl Watch {
         state.tell_growth(growth.word()).await
     }
 
-    /// A state of this process is read on a thread on which that keeps nobody waiting.
+    /// A state of this process is read on another thread, so that no request waits.
     async fn look(&self) -> Result<Size> {
         let engine = self.engine.clone();
         if engine.state.shared() {

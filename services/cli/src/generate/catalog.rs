@@ -51,9 +51,9 @@ pub(crate) struct Catalog {
     pub(crate) ids: Vec<ItemId>,
     /// Numbers of the released items of each category.
     pub(crate) shelves: [Vec<u32>; CATEGORIES.len()],
-    /// So many are released.
+    /// How many are released.
     pub(crate) released: usize,
-    /// So many were there before the simulation.
+    /// How many were there before the simulation.
     old: usize,
 }
 
@@ -61,7 +61,7 @@ pub(crate) struct Catalog {
 const NEW: f64 = 1.0 / 6.0;
 
 impl Catalog {
-    /// A catalog of so many items (at least one), none of them released, for a simulation of so many days.
+    /// A catalog of `count` items (at least one), none of them released, for a simulation of `days` days.
     pub(crate) fn new(seed: u64, count: usize, days: u32) -> Self {
         let old = count - (count as f64 * NEW) as usize;
         let items = (0..count).map(|number| item(seed, number, release(seed, number, old, count, days))).collect();

@@ -17,7 +17,7 @@ const TRAFFIC: [f64; 24] = [
     0.8,
 ];
 
-/// The time at which this part of all visits (0 to 1) over so many days has begun. Grows with `part`.
+/// The time at which this part of all visits (0 to 1) over `days` days has begun. Grows with `part`.
 pub(crate) fn time_of(part: f64, days: u32) -> i64 {
     let days_gone = part * f64::from(days);
     let mut left = days_gone.fract() * TRAFFIC.iter().sum::<f64>();

@@ -3,9 +3,6 @@
 use super::vocabulary::{BRANDS, CATEGORIES, COLORS, COUNTRIES, TAGS};
 use std::path::Path;
 
-/// What every `config.yml` of this command begins with.
-pub(crate) const FIRST_LINE: &str = "# What `rankwright generate` writes beside its events";
-
 /// The text of `config.yml`, with every list of known values filled in, and where the terms of titles lie.
 pub(crate) fn text(terms: &Path) -> String {
     let list = |words: &[&str]| format!("[{}]", words.join(", "));

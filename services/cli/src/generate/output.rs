@@ -20,7 +20,7 @@ pub(crate) struct Output {
 
 /// Events that are handed over together.
 const BATCH: usize = 1024;
-/// So many batches wait at most.
+/// Most batches that wait.
 const WAITING: usize = 4;
 /// Encoded bytes that are written together.
 const CHUNK: usize = 1 << 20;

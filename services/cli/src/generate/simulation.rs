@@ -33,7 +33,7 @@ pub(crate) struct Simulation {
     random: Random,
     plans: Plans,
     arrival: Option<Arrival>,
-    /// So many rankings are promised to visits.
+    /// Rankings that are promised to visits.
     allotted: u64,
     visits: u64,
     known: Vec<bool>,
@@ -160,7 +160,7 @@ impl Simulation {
         self.allotted += lists;
     }
 
-    /// Begins a visit. Whoever signs in for the first time is introduced.
+    /// Begins a visit. A visitor who signs in for the first time gets a user event.
     fn arrive(&mut self, arrival: &Arrival) -> Option<Event> {
         let visit = Visit::new(self.size.seed, self.visits, arrival.lists, self.size.users);
         self.visits += 1;

@@ -168,23 +168,32 @@ fn smallest(out: PathBuf) -> Options {
 }
 
 #[test]
-fn a_configuration_of_another_origin_stays_and_nothing_is_written() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let options = smallest(folder.path().to_owned());
-    let config = folder.path().join("config.yml");
-    fs::write(&config, "models: {}\n").expect("can be written");
-    let run = || run(&options, &AtomicBool::new(false));
-    let refused = run().expect_err("is refused").to_string();
-    assert!(refused.ends_with("config.yml: name another folder"), "{refused}");
-    assert_eq!(fs::read_to_string(&config).expect("is there"), "models: {}\n");
-    assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1);
-
-    fs::remove_file(&config).expect("was there");
-    run().expect("nothing is in the way");
-    let text = fs::read_to_string(&config).expect("was written");
-    fs::write(&config, text.replace("type: memory", "type: file")).expect("can be written");
-    run().expect("replaces its own");
-    assert_eq!(fs::read_to_string(&config).expect("was written"), text);
+fn files_of_your_own_stay_and_nothing_is_written() {
+    for plain in [true, false] {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let options = Options { plain, ..smallest(folder.path().to_owned()) };
+        let run = || run(&options, &AtomicBool::new(false));
+        let events = if plain { "events.jsonl" } else { "events.jsonl.gz" };
+        let place = |name: &str| folder.path().join(name);
+        for name in [events, "config.yml", "request.txt", "terms.dict"] {
+            fs::write(place(name), "my own\n").expect("can be written");
+            let refused = run().expect_err("is refused").to_string();
+            assert!(refused.contains(&*place(name).to_string_lossy()), "{name}: {refused}");
+            assert!(refused.ends_with("name another folder"), "{name}: {refused}");
+            assert_eq!(fs::read_to_string(place(name)).expect("is there"), "my own\n");
+            assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1, "{name}");
+            fs::remove_file(place(name)).expect("was there");
+        }
+        run().expect("nothing is in the way");
+        run().expect("replaces its own");
+        let text = fs::read_to_string(place("config.yml")).expect("was written");
+        let edited = text.replace("type: memory", "type: file");
+        assert_ne!(edited, text);
+        fs::write(place("config.yml"), &edited).expect("can be written");
+        let refused = run().expect_err("is refused").to_string();
+        assert!(refused.contains("config.yml, which you may have written or edited"), "{refused}");
+        assert_eq!(fs::read_to_string(place("config.yml")).expect("is there"), edited);
+    }
 }
 
 #[test]

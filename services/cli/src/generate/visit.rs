@@ -16,7 +16,7 @@ pub(crate) struct Visit {
     pub(crate) random: Random,
     /// What the current list was asked for.
     pub(crate) query: Query,
-    /// So many lists are still to come, the current one included.
+    /// Lists that are still to come, the current one included.
     pub(crate) lists: u32,
     /// Where the current list was come to from.
     pub(crate) referer: &'static str,
@@ -35,11 +35,11 @@ pub(crate) struct Query {
     pub(crate) tag: Option<usize>,
 }
 
-/// A visit remembers so many clicks.
+/// Clicks that a visit remembers.
 const REMEMBERED: usize = 3;
 
 impl Visit {
-    /// The visit of this number, of so many lists, by one of `users` visitors: a few come often, most seldom.
+    /// The visit of this number, with `lists` lists, by one of `users` visitors: a few come often, most seldom.
     pub(crate) fn new(seed: u64, number: u64, lists: u32, users: usize) -> Self {
         let mut random = Random::of(seed, "visit", number);
         let share = random.unit();

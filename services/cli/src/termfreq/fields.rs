@@ -6,7 +6,7 @@ use compact_str::CompactString;
 use rankwright_event::{ItemUpdate, Value};
 use std::collections::BTreeSet;
 
-/// So many names of other fields are kept for a message.
+/// Names of other fields that are kept for a message.
 const SHOWN: usize = 50;
 
 /// Fields of items, by their names.

@@ -1,6 +1,6 @@
 //! What every store of click-throughs has to do, as a suite that each of them runs.
 //!
-//! [`failures`] opens the store anew for each check, at a place of the check's own; a store that outlives its process
+//! [`failures`] opens the store again for each check, at a place of the check's own; a store that outlives its process
 //! finds there what it left.
 
 use crate::testing::{header, ranking};

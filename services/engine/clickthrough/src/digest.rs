@@ -1,6 +1,6 @@
 //! A stable 128-bit digest (FNV-1a, Fowler, Noll and Vo 1991), for names and for telling records apart.
 //!
-//! It is no protection against someone who makes collisions on purpose; whoever can write click-throughs needs none.
+//! It does not protect against collisions made on purpose: an attacker who can write click-throughs does not need them.
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Digest(u128);

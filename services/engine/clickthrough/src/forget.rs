@@ -29,13 +29,13 @@ pub enum Who {
 pub struct Forgotten {
     /// Records that went, or became shorter.
     pub records: u64,
-    /// Parts that were written anew without them.
+    /// Parts that were rewritten without them.
     pub parts: u64,
     /// Parts that were removed, whatever was in them: writing them had not come to its end, or removing them.
     pub unlisted: u64,
     /// Places of parts that were left alone: they cannot be read whole, or another process writes them.
     pub left: Vec<String>,
-    /// Places of parts that were written anew without what was damaged in them.
+    /// Places of parts that were rewritten without what was damaged in them.
     pub damaged: Vec<String>,
     /// Visits that the records of a visitor name.
     pub sessions: HashSet<SessionId>,
@@ -138,7 +138,7 @@ pub(crate) fn rewritten(
     }
     let Some(mut encoder) = encoder.filter(|_| touched > 0) else {
         if !reader.losses().is_empty() {
-            forgotten.left.push(place); // who is in what is damaged, nobody can tell
+            forgotten.left.push(place); // a damaged part does not say who is in it
         }
         return Ok(None);
     };

@@ -55,12 +55,12 @@ pub struct Part {
 }
 
 impl Part {
-    /// A part with so many records as there are in it.
+    /// A part that counts its own records.
     pub fn new(place: impl Into<String>, format: Format, bytes: impl Read + Send + 'static) -> Self {
         Self { place: place.into(), format, bytes: Box::new(bytes), records: None }
     }
 
-    /// The same, that was written with so many records.
+    /// A part that was written with this number of records.
     pub fn with_records(self, records: u64) -> Self {
         Self { records: Some(records), ..self }
     }

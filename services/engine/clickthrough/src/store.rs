@@ -79,12 +79,12 @@ pub trait ClickthroughStore: Send + Sync {
         self.flush().map(drop)
     }
 
-    /// Gives up what is not durable, as if it had never been appended: whoever has kept it appends it again, be it in another
-    /// process. What is just being brought away may arrive all the same.
+    /// Drops what is not durable, as if it had never been appended. The caller that has kept it appends it again, perhaps in
+    /// another process. What is being written at this moment may arrive all the same.
     fn give_up(&self) {}
 
-    /// Takes a visitor or an item out of all parts: those that hold it are written anew, and the former ones removed. Parts
-    /// that another process is writing stay, and are named.
+    /// Removes a visitor or an item from all parts: parts that hold it are rewritten, and the old ones removed. Parts that
+    /// another process is writing stay, and are named.
     fn forget(&self, subject: &Subject) -> Result<Forgotten>;
 
     /// What the store holds.

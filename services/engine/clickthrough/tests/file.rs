@@ -196,7 +196,7 @@ fn forgets_when_told_where() {
     assert!(open(Path::new(&folder), Format::Binary).forget(&subject).unwrap().records > 0);
 }
 
-/// Several users may share a folder; nobody but root may give a file away.
+/// Several users may share a folder; only root may give a file away.
 #[test]
 fn who_may_not_hand_a_part_over_forgets_nevertheless() {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -223,7 +223,7 @@ fn who_may_not_hand_a_part_over_forgets_nevertheless() {
     assert_eq!(names(&parts).len(), 1);
     assert_ne!(part(), former);
     let now = fs::metadata(part()).unwrap();
-    // and lets nobody read it that could not before, as the group is another one
+    // and no user may read it who could not before, as the group is another one
     let expected = if is_root { (4711, 0o604) } else { (now.uid(), 0o664) };
     assert_eq!((now.uid(), now.mode() & 0o777), expected);
 }

@@ -1,4 +1,4 @@
-//! The nearest right spelling of a word that nobody knows.
+//! The known word that is nearest to an unknown one.
 
 /// The candidate that `word` most probably stands for, if any is near.
 pub(crate) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {

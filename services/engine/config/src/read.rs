@@ -1,7 +1,7 @@
 //! From the tree of a text to the checked types, section by section.
 //!
-//! A reader first reads all keys of its mapping, then asks it to report those that nobody read, and only then gives
-//! up where something required is missing: this way one pass finds every mistake.
+//! A reader first reads all keys of its mapping, then reports those that were not read, and only then fails where
+//! something required is missing: this way one pass finds every mistake.
 
 mod engine;
 mod feature;

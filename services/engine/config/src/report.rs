@@ -7,7 +7,7 @@ use crate::tree::Place;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// More mistakes than these help nobody.
+/// A longer list of mistakes does not help.
 pub(crate) const MOST: usize = 1000;
 
 /// Each time, keys come to light that stand under those which were misspelt the time before.

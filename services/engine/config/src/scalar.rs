@@ -1,7 +1,7 @@
 //! What plain text stands for, where something else than text is expected.
 //!
-//! Booleans follow YAML 1.1 (`yes`, `on`), because configurations in the field do. Nobody asks this module where a
-//! text is expected: an interaction may be called `on`.
+//! Booleans follow YAML 1.1 (`yes`, `on`), because configurations in the field do. Where a text is expected, this module
+//! is not used: an interaction may be called `on`.
 
 pub(crate) fn is_null(text: &str) -> bool {
     matches!(text, "" | "~" | "null" | "Null" | "NULL")

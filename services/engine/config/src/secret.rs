@@ -7,7 +7,7 @@ use std::fmt;
 pub struct Secret(String);
 
 impl Secret {
-    /// The text itself, for whoever has to send or compare it.
+    /// The text itself, to send or compare it.
     pub fn expose(&self) -> &str {
         &self.0
     }

@@ -162,7 +162,7 @@ impl<'a> Section<'a> {
         self.given(key).or_else(|| self.missing(key, what))
     }
 
-    /// Those keys that nothing stands under: a word that nobody knows is hardly one of the others.
+    /// Those keys that are not set: an unknown word is most likely meant as one of these.
     fn absent<'k>(&self, keys: &'k [&'static str]) -> impl Iterator<Item = &'static str> + use<'k, '_, 'a> {
         keys.iter().copied().filter(|key| self.entries.iter().all(|given| given.key() != *key))
     }
@@ -236,12 +236,12 @@ impl<'a> Section<'a> {
         self.report.trace().is_none() && self.entries.is_empty()
     }
 
-    /// Reports every key that nobody has read.
+    /// Reports every key that was not read.
     pub(crate) fn finish(self) {
         self.finish_except(|_| false);
     }
 
-    /// Reports every key that nobody has read, unless it is `free`.
+    /// Reports every key that was not read, unless it is `free`.
     pub(crate) fn finish_except(mut self, free: impl Fn(&str) -> bool) {
         if let Some(trace) = self.report.trace().filter(|_| free("x-")) {
             trace.leaves_free(&self.path);
@@ -250,8 +250,8 @@ impl<'a> Section<'a> {
         self.read = true;
     }
 
-    /// Reports those keys that nobody has read which `told` takes, by the key and the known one it stands for, and those
-    /// that are read as another.
+    /// Reports those keys that were not read and that `told` accepts, by the key and the known one it stands for, and keys
+    /// that are read as another one.
     fn unknown(&self, told: impl Fn(&str, Option<&str>) -> bool) {
         let (known, idle) = (self.known.borrow(), self.idle.borrow());
         for Given { entry, meant } in &self.entries {

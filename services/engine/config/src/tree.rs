@@ -1,6 +1,6 @@
 //! The text as a tree whose every node knows its line and column.
 //!
-//! Scalars stay text here: whether `on` is a boolean or the name of an interaction is decided by whoever reads it.
+//! Scalars stay text here: the reader decides whether `on` is a boolean or the name of an interaction.
 //! Anchors, aliases and merge keys (`<<`) are resolved. Size and depth are bounded, so that a few lines of nested
 //! aliases cannot fill the memory.
 

@@ -46,7 +46,7 @@ pub struct Encoder {
 }
 
 impl Encoder {
-    /// Opens a model and computes a short text, so that one which does not work is told of now.
+    /// Opens a model and computes a short text, so that a model that does not work fails now.
     ///
     /// # Errors
     /// When a file is not read, is none of its kind, or the graph is not that of an encoder.

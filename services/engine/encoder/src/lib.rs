@@ -2,7 +2,8 @@
 //!
 //! A [`Handle`] names a model, [`Sources`] find its files, [`Runtime`] opens ONNX Runtime, and an [`Encoder`] computes.
 //! [`Vectors`] and [`Scores`] hold what was computed elsewhere, read from CSV files; [`packed`] keeps a vector in a quarter
-//! of its size, and [`distance`] compares exact ones. This is the only crate that opens ONNX Runtime. It opens no sockets: whoever uses it brings a [`Fetch`].
+//! of its size, and [`distance`] compares exact ones. This is the only crate that opens ONNX Runtime. It opens no sockets: the
+//! caller brings a [`Fetch`].
 
 mod cache_file;
 pub mod distance;

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A text is cut behind so many bytes: models read a few hundred words.
+/// Bytes after which a text is cut: models read a few hundred words.
 const LONGEST: usize = 32 << 10;
 
 /// The items of a state that have a text. Their texts are read some at a time.

@@ -5,7 +5,7 @@ use rankwright_config::model::Seen;
 use rankwright_state::{Entity, Fingerprint, Slot};
 use std::time::Duration;
 
-/// So many of a visitor's newest items are kept.
+/// Items that are kept of a visitor, the newest ones.
 pub const KEPT_ITEMS: u32 = 100;
 
 /// They count as long as this after the last of them, as values of features do where nothing else is said.

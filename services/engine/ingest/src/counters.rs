@@ -2,7 +2,7 @@
 
 use rankwright_event::{Event, RankingId};
 
-/// So many rankings that interactions waited for in vain are named.
+/// Examples of rankings that interactions waited for in vain.
 const NAMED: usize = 2;
 
 /// Keeps a ranking that an interaction waited for in vain, as one of a few examples.

@@ -9,7 +9,7 @@ pub enum Error {
     /// The click-through store failed; effects are kept, click-throughs wait.
     #[error("failed to keep click-throughs")]
     Clickthroughs(#[from] rankwright_clickthrough::Error),
-    /// Somebody else writes in this one's place.
+    /// Another process writes in this one's place.
     #[error("another process writes as '{writer}'; this one stops")]
     LostLease {
         /// The writer.

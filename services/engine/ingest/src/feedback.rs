@@ -32,7 +32,7 @@ pub struct Feedback {
 /// The events of the last minutes of wall time.
 struct Seen {
     window: Duration,
-    /// So many are remembered at most, whatever the window.
+    /// Most events that are remembered, whatever the window.
     most: usize,
     /// Notes and their times, in order.
     notes: VecDeque<(Timestamp, Key)>,
@@ -77,7 +77,7 @@ impl Seen {
         true
     }
 
-    /// So many events that were noted last took no effect: they are new when they come again.
+    /// Forgets the last `count` events that were noted. They took no effect, and are new when they come again.
     fn unsee(&mut self, count: usize) {
         for _ in 0..count {
             let Some((_, key)) = self.notes.pop_back() else { return };

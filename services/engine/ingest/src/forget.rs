@@ -1,6 +1,6 @@
 //! Forgetting a visitor or an item: what lies in the state for the join.
 //!
-//! A record on its way that shows the subject goes as a whole, whoever else is in it: there are few of them at a time.
+//! A record on its way that shows the subject is removed as a whole, with other visitors and items in it: there are only a few.
 
 use crate::error::Error;
 use crate::feedback::notes;
@@ -11,7 +11,7 @@ use rankwright_event::{Interaction, Ranking, SessionId};
 use rankwright_state::{Commit, Entity, Key, Outcome, Space, Store, Writer};
 use std::collections::HashSet;
 
-/// So many keys are removed at once.
+/// Keys that are removed at once.
 const AT_ONCE: usize = 1000;
 
 /// What was removed from the state.
@@ -43,12 +43,12 @@ pub async fn sessions(store: &dyn Store, many: bool, subject: &Subject) -> Resul
 }
 
 /// Removes open rankings, waiting interactions and closed click-throughs of a subject from a state, which has `many` writers
-/// or one. Nobody closes rankings meanwhile.
+/// or one. No process may close rankings meanwhile.
 ///
 /// # Errors
 /// When the store fails, or holds a damaged record.
 pub async fn forget(store: &dyn Store, many: bool, subject: &Subject) -> Result<Unjoined, Error> {
-    let lease = store.acquire(&Writer(WRITER.to_owned())).await?; // whoever closed rankings has to read them anew
+    let lease = store.acquire(&Writer(WRITER.to_owned())).await?; // the process that closed rankings has to read them again
     let (unjoined, keys) = find(store, many, subject).await?;
     for some in keys.chunks(AT_ONCE) {
         let writes = some.iter().map(|key| (key.clone(), None)).collect();

@@ -34,7 +34,7 @@ const MOST_AWAITED: usize = 100_000;
 /// About this many bytes of interactions may wait for their rankings.
 pub(crate) const MOST_AWAITED_BYTES: usize = 32 << 20;
 
-/// So many events are noted with one commit.
+/// Events that are noted with one commit.
 pub(crate) const NOTED_AT_ONCE: usize = 10_000;
 
 /// Slot of a note.

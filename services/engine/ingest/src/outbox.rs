@@ -21,7 +21,7 @@ pub(crate) struct Outbox {
     limits: Limits,
     /// With the keys under which a durable state holds them.
     unsent: VecDeque<(Option<Key>, Closed)>,
-    /// About so many bytes are these.
+    /// About how many bytes these have.
     unsent_bytes: usize,
     /// Keys of records that the store will never take; they are forgotten with those that it takes next.
     lost: Vec<Key>,
@@ -33,8 +33,8 @@ pub(crate) struct Outbox {
 /// How much may wait for a store, and how much of it is brought there at once.
 #[derive(Clone, Copy)]
 struct Limits {
-    /// So many records, or about so many bytes of them, may wait for a store that does not take them; nothing closes then, or
-    /// ingest pauses.
+    /// Most records, and about the most bytes, that may wait for a store that does not take them; beyond that no ranking
+    /// closes, or ingest pauses.
     records: usize,
     bytes: usize,
     /// A courier takes no more with it: what a store takes in part is brought there again as a whole.
@@ -218,7 +218,7 @@ impl Outbox {
         self.unsent.push_back((key, record));
     }
 
-    /// Has room for so many records, of which so many are brought at a time.
+    /// Has room for `records` records, and brings `bag` of them at a time.
     #[cfg(test)]
     pub(crate) fn limit(&mut self, records: usize, bag: usize) {
         self.limits = Limits { records, bag, ..LIMITS };

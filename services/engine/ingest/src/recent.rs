@@ -11,7 +11,7 @@ use rankwright_state::Key;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// So many events are noted at most, whatever the window: they are committed at the end, beside everything else.
+/// Most events that are noted, whatever the window: they are committed at the end, beside everything else.
 const LIMIT: usize = 100_000;
 
 /// Rankings and interactions whose time is within so much of the newest event's.

@@ -266,7 +266,7 @@ fn say_full(ranking: &RankingId) {
     });
 }
 
-/// About so many bytes a record takes, without its fields.
+/// About how many bytes a record takes, without its fields.
 fn bytes(items: usize, values: usize, interactions: usize) -> usize {
     200 + 100 * items + 4 * values + 300 * interactions
 }

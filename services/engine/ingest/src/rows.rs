@@ -12,7 +12,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 
-/// So many rankings may wait, each with a hold on state that has moved on since.
+/// Most rankings that may wait, each with a hold on state that has moved on since.
 const MOST_WAITING: usize = 64;
 /// Fewer than these are not worth waking a thread.
 const WORTH_WAKING: usize = 4;
@@ -77,7 +77,7 @@ impl Task {
 }
 
 impl Drop for Task {
-    /// Nobody waits for ever for rows whose computing panicked.
+    /// A request whose rows panicked does not wait for ever.
     fn drop(&mut self) {
         self.promise.0.get_or_init(|| None);
     }

@@ -21,7 +21,7 @@ pub(crate) struct Shown {
 enum Columns {
     /// These.
     Known(Vec<Tag>),
-    /// So many: a version wrote them that did not say which.
+    /// This number of them: an older version wrote them without their ids.
     Unknown(usize),
 }
 

@@ -102,8 +102,8 @@ async fn plain() -> Vec<u32> {
     rows
 }
 
-/// Over a state that many share: what was taken in by a writer with the former features, and perhaps closed, is closed by
-/// another one.
+/// Over a shared state: a writer with the old features takes in events and perhaps closes some rankings, then another
+/// writer closes the rest.
 async fn closed_by_another(features: &str, on_its_way: bool) -> Vec<u32> {
     let state: Arc<dyn Store> = Arc::new(MemoryStore::default());
     let old = Service::with(FEATURES, state.clone(), away).await;

@@ -1,4 +1,4 @@
-//! What becomes of click-throughs on their way when somebody else closes rankings.
+//! What becomes of click-throughs on their way when another process closes rankings.
 #![allow(missing_docs, reason = "a test says what it shows by its name")]
 
 mod common;

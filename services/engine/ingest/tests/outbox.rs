@@ -116,7 +116,7 @@ struct Standing {
 
 impl ClickthroughStore for Standing {
     fn append(&self, records: &[Clickthrough]) -> Result<Mark, Error> {
-        let _ = self.told.lock().recv(); // an error says that nobody is left who could tell: it was told
+        let _ = self.told.lock().recv(); // an error means that the sender is gone: it has sent before
         self.inner.append(records)
     }
 

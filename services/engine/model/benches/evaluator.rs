@@ -68,7 +68,7 @@ fn score(bencher: Bencher, ensemble: &Ensemble) {
     score_with(bencher, ensemble, 0);
 }
 
-/// The same, and categories in the first so many columns.
+/// The same, with categories in the first `categorical` columns.
 fn score_with(bencher: Bencher, ensemble: &Ensemble, categorical: usize) {
     let mut random = Random(7);
     let value = |place: usize| match random.below(20) {

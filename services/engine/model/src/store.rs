@@ -55,8 +55,8 @@ pub trait VersionStore: Send + Sync {
     /// When there is no such version, or it cannot be written.
     fn select(&self, model: &str, id: &VersionId) -> Result<(), StoreError>;
 
-    /// The version to go back to: the one that the current one was published in place of; where it was removed since, the newest
-    /// of those before it. What somebody went back from before is not it. Of a version that does not tell, the one before it.
+    /// The version to roll back to: the one that the current one replaced or, where that was removed since, the newest one before
+    /// it. A version that was rolled back is skipped. Where the current one does not name its predecessor: the version before it.
     ///
     /// # Errors
     /// When the store cannot be read. A current version that cannot be read is one to go back from.
@@ -81,7 +81,7 @@ pub trait VersionStore: Send + Sync {
     /// When a version that is named is not there, or cannot be read.
     fn load(&self, model: &str, id: Option<&VersionId>) -> Result<Option<Version>, StoreError>;
 
-    /// Removes all but the newest so many versions of a model, and never the current one or those that are `spared`.
+    /// Removes old versions of a model. Stay: a number of newest ones, the current one, and those that are `spared`.
     ///
     /// # Errors
     /// When one cannot be removed.
@@ -159,8 +159,8 @@ impl StoreError {
     }
 }
 
-/// Whether a version may take the place that it tells of. It may have done so already; where it is stored and another one is
-/// current, somebody has gone back since.
+/// Whether a version may replace the one that it names. It may have done so already; where it is stored and another one is
+/// current, it was rolled back since.
 fn may_follow(version: &Version, current: Option<&VersionId>, is_stored: bool) -> Result<(), StoreError> {
     if current == Some(version.id()) || (version.metadata().replaced.as_ref() == current && !is_stored) {
         return Ok(());

@@ -170,9 +170,9 @@ pub struct Body {
     key: String,
     /// Of the content, so that the rest is not another one's.
     tag: Option<String>,
-    /// So many bytes have come.
+    /// Bytes that have come so far.
     from: u64,
-    /// So many there are, as far as the service says.
+    /// Bytes of the object, where the service says so.
     length: Option<u64>,
     stream: Option<ByteStream>,
 }

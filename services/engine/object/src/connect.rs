@@ -43,7 +43,7 @@ pub(crate) async fn client(settings: &Settings) -> (Client, String) {
     let config = config::Builder::from(&shared)
         .force_path_style(elsewhere.is_some())
         .request_checksum_calculation(sums)
-        // damaged objects are handed out: whoever stored them knows best what is left of them
+        // damaged objects are handed out: the reader that knows their format can tell what is left of them
         .response_checksum_validation(ResponseChecksumValidation::WhenRequired)
         .build();
     let endpoint = elsewhere.map_or_else(|| format!("Amazon S3 in {}", settings.region), |url| without_login(&url));
@@ -64,7 +64,7 @@ fn without_login(url: &str) -> String {
     format!("{scheme}://{host}")
 }
 
-/// Time limits of a request that carries so many bytes.
+/// Time limits of a request that carries this number of bytes.
 pub(crate) fn patience(bytes: u64) -> TimeoutConfig {
     let attempt = ANSWER + Duration::from_secs(bytes / SLOWEST);
     TimeoutConfig::builder().connect_timeout(CONNECT).operation_attempt_timeout(attempt).build()

@@ -125,7 +125,7 @@ impl Problem {
         }
     }
 
-    /// Whether it stays so until somebody changes a setting or a right. What is neither this nor passes is not known.
+    /// Whether the error stays until a person changes a setting or a right. Of other errors it is not known whether they pass.
     pub fn stays(&self) -> bool {
         !matches!(
             self,

@@ -21,7 +21,7 @@ impl Runner {
         Ok(Self { runtime: Some(runtime) })
     }
 
-    /// Begins work that nobody waits for; it ends unfinished when the runner is dropped, or it is broken off.
+    /// Begins work in the background; it ends unfinished when the runner is dropped, or it is aborted.
     pub fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) -> Option<AbortHandle> {
         self.runtime.as_ref().map(|runtime| runtime.spawn(work).abort_handle())
     }
@@ -30,7 +30,7 @@ impl Runner {
     pub fn begin<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> Pending<T> {
         let (sender, receiver) = sync_channel(1);
         self.spawn(async move {
-            // it fails where nobody waits any more
+            // it fails where the caller no longer waits
             let _ = sender.send(work.await);
         });
         Pending(receiver)

@@ -29,7 +29,7 @@ use std::sync::Arc;
 use types::Types;
 use values::Values;
 
-/// So many examples are shown of each thing.
+/// Examples that are shown of each thing.
 const EXAMPLES: usize = 5;
 /// Unused fields that are listed.
 const LISTED: usize = 50;

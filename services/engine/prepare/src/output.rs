@@ -220,7 +220,7 @@ impl Output {
         self.pass_on(stopped).map(|()| true)
     }
 
-    /// Whoever reads the output may take nothing for as long as they like.
+    /// The reader of the output may take nothing for any time.
     fn pass_on(&mut self, stopped: &dyn Fn() -> bool) -> Result<(), Broken> {
         let mut block = std::mem::replace(&mut self.block, Vec::with_capacity(BLOCK));
         loop {

@@ -70,7 +70,7 @@ pub enum Stage {
     },
 }
 
-/// Whoever wants to know what happens on the way.
+/// A listener for progress and for records that are skipped.
 pub trait Watch {
     /// It has come so far.
     fn at(&mut self, stage: Stage);

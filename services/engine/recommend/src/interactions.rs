@@ -159,7 +159,7 @@ impl Interactions {
         let mut left = visitors;
         cases.retain(|case| {
             let left = &mut left[case.held as usize];
-            let is_known = *left > 1; // what nobody else is left to show would be unknown
+            let is_known = *left > 1; // an item that no other visitor is left for would be unknown
             *left -= u32::from(is_known);
             is_known
         });

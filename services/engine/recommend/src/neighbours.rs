@@ -26,7 +26,7 @@ const GROUP: usize = 4;
 /// How to build an index.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Build {
-    /// Up to so many vectors, a search is exact.
+    /// Most vectors that are searched exactly.
     pub exact: usize,
     /// The share of the ten nearest that the lists which a search looks through should have, from 0 to 1.
     pub recall: f32,

@@ -84,7 +84,7 @@ fn versions_of_today_are_read_by_every_later_program() {
     assert_eq!(trending.to_bytes(), golden);
 }
 
-/// Gives bytes the length and checksum of what they are now, as whoever wrote them on purpose would.
+/// Gives bytes the length and checksum of what they are now, as an attacker would.
 fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
     if let Some((header, content)) = bytes.split_first_chunk_mut::<24>() {
         header[12..20].copy_from_slice(&(content.len() as u64).to_le_bytes());

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// How long to wait before a server is asked again that is not ready.
 const WAIT: Duration = Duration::from_millis(25);
 
-/// Connections for threads that may wait, made anew when they break.
+/// Connections for threads that may wait, opened again when they break.
 pub struct Blocking {
     settings: Settings,
     current: Mutex<Current>,

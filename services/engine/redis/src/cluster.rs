@@ -183,7 +183,7 @@ impl Cluster {
         }
     }
 
-    /// Asks who has what, unless somebody else has done so since `seen`.
+    /// Asks which server has which slots, unless another task has done so since `seen`.
     async fn refresh(&self, seen: &Arc<Map>, hint: Option<&Address>) -> Result<Arc<Map>, Error> {
         let _asking = self.asking.lock().await;
         let map = self.map();

@@ -116,8 +116,8 @@ impl Dial {
         Ok(())
     }
 
-    /// Every connection says who it is, which the server shows in its list of clients. Nobody hears whether it takes that, so
-    /// the first one of the process asks.
+    /// Every connection gives its name, which the server shows in its list of clients. The answer is not read, so the first
+    /// connection of the process asks whether the server accepts names.
     async fn name_ourselves(&self, connection: &mut MultiplexedConnection) {
         static ASKED: AtomicBool = AtomicBool::new(false);
         if ASKED.load(Ordering::Relaxed) {

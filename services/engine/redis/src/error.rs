@@ -16,7 +16,7 @@ pub struct Error {
 /// What is wrong with a server, or with how it is talked to.
 #[derive(Debug, thiserror::Error)]
 pub enum Problem {
-    /// Nobody answers there.
+    /// No server answers there.
     #[error("no connection: {0}")]
     Unreachable(String),
     /// It is there, and is slow.
@@ -51,7 +51,7 @@ impl Problem {
         matches!(self, Self::Unreachable(_) | Self::Slow | Self::Refuses(_))
     }
 
-    /// Whether it stays so until somebody changes a setting or a right. What is neither this nor passes is not known.
+    /// Whether the error stays until a person changes a setting or a right. Of other errors it is not known whether they pass.
     pub fn stays(&self) -> bool {
         matches!(self, Self::Login(_) | Self::Rights(_) | Self::Tls(_) | Self::Old { .. })
     }

@@ -8,7 +8,7 @@ use redis::aio::MultiplexedConnection;
 use std::future::Future;
 use std::sync::Arc;
 
-/// Connections to one server or many, shared by all who use them, and made anew when they break.
+/// Connections to one server or many, shared by all their users, and opened again when they break.
 pub struct Link {
     place: String,
     servers: Servers,

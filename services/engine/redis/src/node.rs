@@ -1,4 +1,4 @@
-//! One server: a connection that is made anew when it breaks.
+//! One server: a connection that is opened again when it breaks.
 //!
 //! Which server that is may change: where sentinels name it, they are asked again for each connection. So a failover is a
 //! broken connection like any other: one that leads to a server which lost its role is of no use.
@@ -19,7 +19,7 @@ pub(crate) use crate::dial::Whereabouts;
 /// A server that did not answer is left alone for so long: those who ask meanwhile are told at once.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// A server, with a connection that is shared by all who use it, and made anew when it breaks.
+/// A server, with a connection that is shared by all its users, and opened again when it breaks.
 pub(crate) struct Node {
     dial: Arc<Dial>,
     current: Mutex<Current>,
@@ -116,7 +116,7 @@ impl Node {
             let ended = current.coming.get_or_insert_with(|| tokio::spawn(connect)).await;
             current.coming = None;
             match ended {
-                Ok((at, Err(_))) if !is_new && at.elapsed() > PAUSE => {} // nobody was there to hear of it
+                Ok((at, Err(_))) if !is_new && at.elapsed() > PAUSE => {} // no caller was there to hear of it
                 Ok((_, connected)) => break connected,
                 Err(error) => {
                     let problem = Problem::Unreachable(format!("connecting was given up ({error})"));

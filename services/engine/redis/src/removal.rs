@@ -4,7 +4,7 @@ use crate::{Error, Link};
 use redis::{Cmd, RedisResult, cmd};
 use std::time::Duration;
 
-/// So many keys are looked at, and removed, at once.
+/// Keys that are looked at, and removed, at once.
 const AT_ONCE: usize = 1000;
 
 impl Link {

@@ -196,7 +196,7 @@ impl Settings {
 /// One provider of cryptography for the process, unless there is one already.
 fn install_crypto() {
     if rustls::crypto::CryptoProvider::get_default().is_none() {
-        // Somebody else may have been faster, which is as good.
+        // It fails where another thread was faster, which is as good.
         let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
     }
 }

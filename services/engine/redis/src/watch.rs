@@ -7,13 +7,13 @@ use std::sync::Arc;
 /// What became of keys that were read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
-    /// These were written or removed by somebody else.
+    /// Another client has written or removed these.
     Keys(Vec<Vec<u8>>),
     /// Anything may have changed: the database was emptied, or the connection is gone.
     All,
 }
 
-/// Told of changes, on the thread that reads from the connection: it has to be quick.
+/// Called with changes, on the thread that reads from the connection: it has to be quick.
 pub type Watcher = Arc<dyn Fn(Change) + Send + Sync>;
 
 /// Hands what the server pushes to a [`Watcher`].

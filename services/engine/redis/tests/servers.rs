@@ -73,7 +73,7 @@ fn a_master_that_sentinels_do_not_know_is_a_mistake() {
     }
 }
 
-/// As its machine is gone, which tells nobody: who asks has no more time than connecting to it takes.
+/// Its machine is gone without closing connections: a caller has no more time than connecting to it takes.
 #[test]
 fn a_sentinel_that_is_gone_without_a_word_keeps_nobody_from_the_next_one_who_waits_no_longer_than_it() {
     let Some(settings) = testing::sentinel() else { return };

@@ -27,7 +27,7 @@ impl Scratch {
         let folder = Builder::new().prefix(prefix).tempdir_in(parent)?;
         let making = folder.path().join("making");
         let lock = File::create_new(&making)?;
-        // nobody finds it unlocked; where the file system has no locks, it has no name to be found by
+        // no process finds it unlocked; where the file system has no locks, it has no name to be found by
         if lock.lock().is_ok() {
             fs::rename(making, folder.path().join(LOCK))?;
         }

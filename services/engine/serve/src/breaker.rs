@@ -1,7 +1,7 @@
 //! A circuit breaker before the state store.
 //!
-//! A store that does not answer costs each request its timeout. After a few failures in a row nobody waits for it any
-//! more: rankings are answered in their incoming order at once, while one probe in the background asks the store from
+//! A store that does not answer costs each request its timeout. After a few failures in a row requests no longer wait for
+//! it: rankings are answered in their incoming order at once, while one probe in the background asks the store from
 //! time to time and lets requests through again as soon as it answers.
 
 use rankwright_event::Tenant;
@@ -12,7 +12,7 @@ use std::time::Duration;
 
 /// Failures in a row after which the breaker opens.
 const PATIENCE: u32 = 5;
-/// A store has limits of its own; one that forgets them is asked anew.
+/// A store has time limits of its own; where they fail, the probe asks again after this time.
 const LONGEST_PROBE: Duration = Duration::from_secs(60);
 /// Time between two probes.
 const PROBE_EVERY: Duration = Duration::from_secs(1);
@@ -71,8 +71,8 @@ impl Guarded {
         !self.state.open.load(Ordering::Relaxed)
     }
 
-    /// Whether the store answers within so long. It is asked what no cache knows: with no requests nobody may have noticed yet
-    /// that it is away.
+    /// Whether the store answers within this time. It is asked what no cache knows: without requests, its absence may not have
+    /// been noticed yet.
     pub(crate) async fn answers(&self, within: Duration) -> bool {
         self.closed() && in_time(self.store.holder("status"), within).await.is_ok()
     }
@@ -99,8 +99,8 @@ impl Guarded {
     }
 }
 
-/// Asks until the store answers, or nobody is interested any more. Nobody waits for it, so it has the time that the store takes to
-/// find out who answers in place of a server that is gone.
+/// Asks until the store answers, or the breaker is dropped. No request waits for the probe, so it leaves the store time to find
+/// the server that replaces one that is gone.
 async fn probe(store: Arc<dyn Store>, state: std::sync::Weak<Breaker>) {
     let key = [Key::new(&Tenant::default(), Scope::Global)];
     loop {

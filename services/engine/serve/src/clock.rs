@@ -1,8 +1,8 @@
 //! The wall clock, and how far it is believed.
 //!
 //! A stream that is read to its end has come as far in time as the clock, and rankings close by that. A clock that jumps hours
-//! ahead would close all that is open, and by one that jumps back events would lie in the future. Somebody who sets a clock
-//! wrong sets it right again, so a jump is believed after it has lasted.
+//! ahead would close all that is open, and by one that jumps back events would lie in the future. A clock that was set wrong
+//! is soon set right again, so a jump is believed after it has lasted.
 
 use parking_lot::Mutex;
 use rankwright_event::Timestamp;

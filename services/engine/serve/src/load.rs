@@ -30,7 +30,7 @@ use tokio::time::MissedTickBehavior;
 
 /// Time between two looks at a store that does not answer.
 const PAUSE: Duration = Duration::from_secs(1);
-/// So many versions are made ready at once: each may take as much memory again as the one that it replaces.
+/// Versions that are made ready at once: each may take as much memory again as the one that it replaces.
 const AT_ONCE: usize = 2;
 /// Time from the beginning of one look for newer versions to that of the next: they are to be served within ten seconds.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
@@ -73,7 +73,7 @@ pub trait Loader: Send + Sync {
 
 /// What a [`Loader`] found.
 pub enum Found {
-    /// Nobody trained this model yet.
+    /// This model was not trained yet.
     Nothing,
     /// The current version is the right one.
     Unchanged,

@@ -1,6 +1,6 @@
 //! What `GET /metrics` shows.
 //!
-//! Only configured names become label values, so that nobody can fill the memory by asking for models that are not
+//! Only configured names become label values, so that clients cannot fill the memory by asking for models that are not
 //! there. Series of all models exist from the start, at 0: a rate over them needs no special case.
 
 mod connections;

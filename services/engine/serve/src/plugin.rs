@@ -15,7 +15,7 @@ pub trait Feedback: Send + Sync {
     /// The future is driven to its end even when the client has gone away.
     fn feed(&self, events: Vec<Event>) -> BoxFuture<'_, Result<Fed, FeedError>>;
 
-    /// Why what comes of events cannot be stored until somebody changes a setting or a right, where that is so.
+    /// Why the results of events cannot be stored until a person changes a setting or a right, where that is so.
     fn refused(&self) -> Option<String> {
         None
     }

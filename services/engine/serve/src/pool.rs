@@ -3,7 +3,7 @@
 //! Usual requests are computed on the thread that read them: handing one to another thread and back costs two wake-ups,
 //! which were measured (two cores, load generator included, 100 items) as 60 to 90 microseconds of processor time on one
 //! connection, a fifth of the request, and as no gain in throughput on eight. Whatever may take long (large requests,
-//! batches of events, training) goes to a pool of threads, so that it delays nobody's accepting, reading and writing.
+//! batches of events, training) goes to a pool of threads, so that it does not delay connections.
 
 use futures_util::FutureExt;
 use std::future::Future;

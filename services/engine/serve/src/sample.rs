@@ -62,8 +62,8 @@ pub(crate) struct Sampled {
 }
 
 impl Sample {
-    /// Of so many requests for each of these models. Numbers begin at `first`: a process that takes another one for each start has
-    /// none that an earlier one gave another request.
+    /// A sample of `requests` requests for each of these models. Numbers begin at `first`: a process with another one does not
+    /// repeat the numbers of an earlier process.
     pub(crate) fn new<'n>(requests: usize, models: impl Iterator<Item = &'n str>, first: u64) -> Self {
         let models: BTreeMap<_, _> = models.map(|name| (name.to_owned(), Mutex::default())).collect();
         Self {

@@ -1,7 +1,7 @@
 //! Encryption of our own port.
 //!
 //! Certificates are short-lived today and are replaced under the same names: both files are looked at once a minute, and
-//! new connections get what lies there. Files that do not fit each other are told of, and the last ones stay in use.
+//! new connections get what lies there. Files that do not fit each other are logged, and the last ones stay in use.
 
 use parking_lot::RwLock;
 use std::path::{Path, PathBuf};

@@ -29,7 +29,7 @@ pub struct Batch {
 /// The end of a piece of a batch, which can be committed without what follows: behind a message, or several.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cut {
-    /// So many events of the batch lie before it.
+    /// Events of the batch that lie before it.
     pub events: usize,
     /// So much lies before it of what is no event.
     pub bad: usize,
@@ -182,7 +182,7 @@ impl fmt::Display for Position {
 }
 
 impl Position {
-    /// So many lines of a file lie behind, or the message of this offset of a partition comes next.
+    /// After this number of lines of a file, or before the message with this offset of a partition.
     pub fn new(file: impl Into<String>, line: u64) -> Self {
         Self { file: file.into(), line, at: None }
     }

@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 /// How large batches become.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BatchLimits {
-    /// So many events; default 1024. A message with more makes a larger batch.
+    /// Most events; default 1024. A message with more makes a larger batch.
     pub events: usize,
-    /// So many bytes of messages; default 1 MiB.
+    /// Most bytes of messages; default 1 MiB.
     pub bytes: usize,
     /// No event waits longer for others; default 10 ms.
     pub wait: Duration,

@@ -40,7 +40,7 @@ pub struct Kafka {
     settings: StreamSettings,
     /// First message to read where no position is known.
     since: Option<Timestamp>,
-    /// Every partition is read to where it ended, and nobody shares them.
+    /// Every partition is read to where it ended, and not shared with other readers.
     bounded: bool,
     begun: bool,
     assigned: BTreeSet<i32>,
@@ -145,7 +145,7 @@ impl Stream for Kafka {
 }
 
 impl Drop for Kafka {
-    /// The client waits for whatever it told of and got no answer to: nobody will answer any more.
+    /// The client waits for answers to its notices, and none will come any more.
     fn drop(&mut self) {
         self.consumer.context().close();
         logged("take partitions", acknowledge(&*self.consumer));

@@ -1,8 +1,8 @@
 //! Events from a stream of Kinesis.
 //!
-//! The service has no groups of readers and keeps no positions. The positions are the loop's, and readers share the shards
-//! by leases, which whoever drives them keeps in the same store: each takes its share, and takes over what a reader
-//! leaves who is gone. Two who believe to hold the same shard do no harm, as only one of them is its writer.
+//! The service has no groups of readers and keeps no positions. The loop that drives a reader keeps positions and leases of
+//! shards in the same store. By the leases, each reader takes its share, and takes over the shards of a reader that is gone.
+//! Two that believe to hold the same shard do no harm, because only one of them is its writer.
 //!
 //! A shard that is split or merged ends. Its end is a position like others; its children are read when it is committed.
 
@@ -38,7 +38,7 @@ use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::Instant;
 
-/// So many answers of the service wait to be taken.
+/// Most answers of the service that wait to be taken.
 const WAITING: usize = 4;
 /// A reader that leaves waits so long for what is under way.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -52,7 +52,7 @@ pub struct Kinesis {
     since: Option<Timestamp>,
     /// That is now: what arrives from now on.
     latest: bool,
-    /// How shards are shared out; `None` for a bounded reading, which shares with nobody.
+    /// How shards are shared out; `None` for a bounded reading, which reads all of them.
     leases: Option<Arc<dyn Leases>>,
     members: Members,
     /// The share of the shards that was found last.
@@ -60,7 +60,7 @@ pub struct Kinesis {
     shards: Shards,
     /// Shards that were read before this reader began, and what follows from them.
     known: BTreeSet<String>,
-    /// The stream was read before: a shard that nobody knows, and that has children, came and went meanwhile.
+    /// The stream was read before: an unknown shard with children came and went meanwhile.
     resumes: bool,
     /// When the shards are listed again.
     list_at: Instant,
@@ -106,7 +106,7 @@ impl Kinesis {
         Self::with(source, settings, Some(leases))
     }
 
-    /// A reader of all shards that are there, each to where it ended when its reading started. It shares them with nobody.
+    /// A reader of all shards that are there, each to where it ended when its reading started. No other reader shares them.
     ///
     /// # Errors
     /// When the configuration asks for what cannot be.
@@ -202,7 +202,7 @@ impl Stream for Kinesis {
         })
     }
 
-    /// Shards that the service no longer has: their retention was over before somebody read them to their ends, or after.
+    /// Shards that the service no longer has: their retention ended before they were read to their ends, or after.
     fn gone(&mut self, known: &[&str]) -> Vec<Partition> {
         let ours = known.iter().map(|name| Partition::new((*name).to_owned()));
         let ours: Vec<_> = ours.filter_map(|partition| Some((self.shard(&partition)?, partition))).collect();

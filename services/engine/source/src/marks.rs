@@ -44,7 +44,7 @@ pub(crate) struct Head {
 pub(crate) enum Known {
     /// It was not read before.
     No,
-    /// So many lines of it were.
+    /// This number of its lines was read.
     Up(u64),
     /// What was read was another file of the same name,
     Other,
@@ -110,7 +110,7 @@ fn start(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     Ok(start)
 }
 
-/// What of a file stays when more follows: all, but of an array, which is written anew from its last bracket on.
+/// What of a file stays when more follows: all; of an array, all before its last bracket, which a writer replaces.
 fn before_end(text: &[u8]) -> &[u8] {
     match text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text).trim_ascii() {
         [b'[', .., b']'] => text.trim_ascii_end().strip_suffix(b"]").unwrap_or(text).trim_ascii_end(),

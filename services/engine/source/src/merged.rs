@@ -6,17 +6,17 @@
 //! partitions can be committed; where they are committed one by one, by that of each batch.
 //!
 //! Of messages with one event each, the order depends on what the partitions hold alone, not on when it came: it is the same
-//! when somebody else goes on from positions that were committed. That ends where nobody is waited for: at the end of what
-//! partitions hold, and with more than may be held.
+//! when another reader resumes from committed positions. That ends where partitions are not waited for: at the end of what
+//! they hold, and with more than may be held.
 
 use crate::{Batch, Partition};
 use rankwright_event::Timestamp;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
-/// So many bytes of messages make a commit at most, but for the last message in it.
+/// Most bytes of messages in a commit, without the last message.
 const COMMIT: usize = 4 << 20;
-/// While messages of so many bytes are held, nothing is read ahead.
+/// Bytes of held messages above which nothing is read ahead.
 const ROOM: usize = 64 << 20;
 
 /// Puts the batches of several partitions in order.
@@ -59,7 +59,7 @@ impl Merged {
         self.held += 1;
     }
 
-    /// There is nothing after what this partition has pushed: nobody waits for it.
+    /// There is nothing after what this partition has pushed: others do not wait for it.
     pub fn caught_up(&mut self, partition: &Partition) {
         if let Some(lane) = self.lanes.get_mut(partition) {
             lane.caught_up = true;
@@ -77,7 +77,7 @@ impl Merged {
         self.lanes.iter().map(move |(partition, lane)| (partition, events(lane)))
     }
 
-    /// Whether more may be read before anything is handed out, if it is there already: so many events at most, and no more
+    /// Whether more may be read before anything is handed out, if it is there already: at most `events` events, and no more
     /// batches and bytes than are held anyway.
     pub fn has_room_for(&self, events: usize) -> bool {
         let batches = || self.lanes.values().flat_map(|lane| &lane.batches);
@@ -86,8 +86,8 @@ impl Merged {
             && batches().map(|batch| batch.bytes).sum::<usize>() < ROOM
     }
 
-    /// What comes next in event time, message by message, up to about so many events and some megabytes: one batch of each
-    /// partition. Nothing more comes after the last that is held of a partition that is behind, as the next one may be of it.
+    /// What comes next in event time, message by message, up to about `events` events and some megabytes: one batch of each
+    /// partition. It ends at the last held message of a partition that is behind, because the next one may be of that.
     pub fn pop_some(&mut self, events: usize) -> Vec<(Partition, Batch)> {
         let taken: Vec<_> =
             self.next(events).into_iter().map(|next| (next.partition.clone(), next.batch, next.piece)).collect();
@@ -105,7 +105,7 @@ impl Merged {
         popped.collect()
     }
 
-    /// How far the next so many events reach into each lane.
+    /// How far the next `events` events reach into each lane.
     fn next(&self, events: usize) -> Vec<Cursor<'_>> {
         let mut cursors: Vec<Cursor<'_>> = self.lanes.iter().map(Cursor::new).collect();
         let heads = cursors.iter().enumerate().filter_map(|(place, cursor)| Some(Reverse((cursor.head()?, place))));
@@ -144,7 +144,7 @@ impl Merged {
     }
 }
 
-/// How far into a lane: so many batches, and so many pieces of the next one.
+/// How far into a lane: whole batches, and pieces of the next one.
 struct Cursor<'a> {
     partition: &'a Partition,
     lane: &'a Lane,
@@ -169,7 +169,7 @@ impl<'a> Cursor<'a> {
         self.lane.batches.get(self.batch)
     }
 
-    /// Time of the next event; what has none holds nobody up.
+    /// Time of the next event; a lane without one does not delay others.
     fn head(&self) -> Option<Timestamp> {
         let (events, _) = self.batch()?.piece(self.piece);
         Some(events.first().map_or(Timestamp::MIN, rankwright_event::Event::timestamp))
@@ -194,7 +194,7 @@ impl Lane {
         self.batches.is_empty() && !self.caught_up
     }
 
-    /// Time of the next event; a batch without events holds nobody up.
+    /// Time of the next event; a batch without events does not delay others.
     fn head(&self) -> Option<Timestamp> {
         let batch = self.batches.front()?;
         Some(batch.events.first().map_or(Timestamp::MIN, |event| event.timestamp()))

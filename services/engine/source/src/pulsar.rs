@@ -7,7 +7,7 @@
 //! With a `shared` subscription the messages of the topic are dealt out to all readers in no order. They are acknowledged when
 //! their batch is committed, and come again, to any reader, when that did not happen. So the loop has to remember the ids
 //! of events, and an event that comes again later than it remembers counts twice. What an import has read by position before
-//! is acknowledged without being handed on; from then on positions tell nothing, and nobody goes on from them.
+//! is acknowledged without being handed on; from then on positions mean nothing, and no reader resumes from them.
 
 mod begin;
 mod commands;
@@ -156,7 +156,7 @@ impl Stream for Pulsar {
     fn all(&mut self) -> BoxFuture<'_, Result<Vec<Partition>, Error>> {
         Box::pin(async move {
             let partitions = self.partitions().await?;
-            // whose messages are dealt out is not known before, so nobody can be waited for
+            // it is not known before which reader gets a message, so none can be waited for
             let named = topic::parts(&self.topic, partitions).into_iter().filter(|_| self.ordered);
             Ok(named.map(|name| self.partition(&name)).collect())
         })

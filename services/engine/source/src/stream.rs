@@ -39,8 +39,8 @@ pub struct Partition(Arc<str>);
 pub enum Step {
     /// These partitions are ours from now on. Nothing of them is read before [`Stream::start`].
     Assigned(Vec<Partition>),
-    /// These partitions are ours no longer. Nobody else gets them before the next call of [`Stream::next`], unless the
-    /// broker has lost sight of us; what is not committed by then is for whoever has them next.
+    /// These partitions are ours no longer. No other reader gets them before the next call of [`Stream::next`], unless the
+    /// broker has lost sight of us. What is not committed by then is for their next reader.
     Revoked(Vec<Partition>),
     /// Events of one partition; the first one of a batch has waited no longer than the limits say.
     Batch {
@@ -55,11 +55,11 @@ pub enum Step {
         /// Which one.
         partition: Partition,
         /// Whatever was added before this moment was handed out: some time may have passed since then, in which more was added.
-        /// Nothing where the end was reached at a moment that nobody knows.
+        /// Nothing where the moment at which the end was reached is not known.
         at: Option<Instant>,
     },
-    /// All of this partition is committed as far as [`Stream::note`] tells, and nothing can be added to it any more: nobody
-    /// needs to wait for it. It is ours no longer. Partitions that follow from it are in [`Stream::all`].
+    /// All of this partition is committed as far as [`Stream::note`] tells, and nothing can be added to it any more: there is
+    /// no need to wait for it. It is ours no longer. Partitions that follow from it are in [`Stream::all`].
     Finished(Partition),
     /// A bounded stream has handed out everything; nothing follows.
     Ended,
@@ -84,7 +84,7 @@ pub trait Stream: Send {
     /// When waiting would not help. A broker that is away is waited for.
     fn next(&mut self) -> BoxFuture<'_, Result<Step, Error>>;
 
-    /// All partitions that there are, whoever reads them.
+    /// All partitions that there are, also those of other readers.
     ///
     /// # Errors
     /// As [`Stream::next`].
@@ -121,7 +121,7 @@ pub trait Stream: Send {
     fn note(&mut self, partition: &Partition, position: &Position);
 
     /// Whether a partition has one reader at a time, and its positions tell which of its events were read. Where not, events
-    /// may come again, to any reader: whoever applies them has to remember which ones were, by their ids.
+    /// may come again, to any reader: the code that applies them has to remember the ids of applied ones.
     fn ordered(&self) -> bool {
         true
     }
@@ -134,7 +134,7 @@ pub trait Stream: Send {
 }
 
 impl Lag {
-    /// So many messages are ahead.
+    /// This number of messages is ahead.
     pub fn of(events: u64) -> Self {
         Self { events: Some(events), age: None }
     }

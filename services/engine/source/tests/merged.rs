@@ -9,7 +9,7 @@ use rankwright_source::{Batch, Cut, Merged, Partition, Position, Progress};
 use std::collections::VecDeque;
 use support::item;
 
-/// So many batches wait at most, where a test does not say.
+/// Most batches that wait, where a test does not say.
 const MANY: usize = 1000;
 
 fn partition(number: usize) -> Partition {

@@ -74,7 +74,7 @@ proptest! {
     fn threads_change_nothing_and_reading_goes_on_after_every_batch(
         lines in vec(record(), 0..30), elements in vec(record(), 0..30), block in 1..300_usize, since in 0..2000_i64,
     ) {
-        // with an end of the last line: without one, a bad line may still be written, and is told of each time
+        // with an end of the last line: without one, a bad line may still be written, and is reported each time
         let whole = format!("{}\n", text(&lines, "\n"));
         let folder = Folder::new().with("a.json", whole).with("b.gz", format!("[{}]", text(&elements, ",")));
         let offset = Offset::At(Timestamp::from_millis(since));

@@ -197,8 +197,8 @@ impl Recent {
 }
 
 impl Parts {
-    /// So many are kept, the oldest. A part more makes whoever writes it write all again, and what nobody limits grows until no
-    /// answer comes in time.
+    /// Parts that are kept, the oldest ones. Each further part makes its writer write all of them again: without a limit they
+    /// grow until no answer comes in time.
     pub const MOST: usize = 1000;
 
     /// One part.

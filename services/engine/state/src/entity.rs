@@ -106,12 +106,12 @@ pub(crate) struct Ordered {
     fields: Values,
     counts: Values,
     last: Option<Slot>,
-    /// So many values are still to come.
+    /// How many values are still to come.
     expected: usize,
 }
 
 impl Ordered {
-    /// Expects so many values.
+    /// Expects this number of values.
     pub(crate) fn expecting(values: usize) -> Self {
         Self { expected: values, ..Self::default() }
     }

@@ -28,7 +28,7 @@ pub struct MemoryStore {
     work: Vec<Shard>, // joins, outbox and seen events, which are listed often and are few
     writers: Mutex<HashMap<Writer, (u64, Position)>>,
     slots: Mutex<HashMap<Fingerprint, Slot>>,
-    /// Of work; changed by whoever holds the writers.
+    /// Of work; changed under the lock of the writers.
     timeline: Mutex<Option<Timeline>>,
     pace: Pace,
 }

@@ -28,7 +28,7 @@ enum Left {
     Seen(Option<Arc<Entity>>, Entity),
     /// A change of what was there.
     Merged(Option<Arc<Entity>>, Entity),
-    /// A change of what nobody has read.
+    /// A change of what was not read.
     Unread(Entity),
 }
 

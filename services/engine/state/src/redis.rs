@@ -278,7 +278,7 @@ impl Store for RedisStore {
 
     fn acquire<'a>(&'a self, writer: &'a Writer) -> BoxFuture<'a, Result<Lease, Error>> {
         let (writer, live) = (writer.clone(), self.live.clone());
-        // whoever lost a lease may have lost it with its generation
+        // the lease may have been lost with its generation
         self.run(move |shared| async move { go_on(&live, &shared).await?.become_writer(writer).await })
     }
 

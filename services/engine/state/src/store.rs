@@ -38,7 +38,7 @@ pub struct Writer(pub String);
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Position(pub String);
 
-/// The right to commit as a writer, until somebody else acquires it.
+/// The right to commit as a writer, until another process acquires it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lease {
     /// Who writes.
@@ -95,7 +95,7 @@ pub struct Move {
 pub enum Outcome {
     /// All effects are there, and will be after a crash where the store is durable.
     Applied,
-    /// Nothing was changed: the lease or position of the writer, or of one of several, is somebody else's by now.
+    /// Nothing was changed: another process has the lease or position of the writer, or of one of several, by now.
     LostLease,
     /// Nothing was changed: something lies under a key of [`Commit::absent`].
     Exists,
@@ -183,7 +183,7 @@ pub trait Store: Send + Sync {
     /// commit's effects on it, or none.
     fn read<'a>(&'a self, keys: &'a [Key]) -> BoxFuture<'a, Result<Rows, Error>>;
 
-    /// Becomes the one that may commit as `writer`; whoever was it before no longer may.
+    /// Becomes the only one that may commit as `writer`: the previous holder no longer may.
     fn acquire<'a>(&'a self, writer: &'a Writer) -> BoxFuture<'a, Result<Lease, Error>>;
 
     /// Applies a batch whose `from` is the writer's position, and moves the position.
@@ -240,7 +240,7 @@ pub trait Store: Send + Sync {
         })
     }
 
-    /// At most so many keys of a part that have no value newer than `until`, with what lies under them; those first whose
+    /// At most `limit` keys of a part that have no value newer than `until`, with what lies under them; those first whose
     /// newest value is the oldest.
     fn oldest(&self, space: Space, until: Timestamp, limit: usize) -> BoxFuture<'_, Result<Listed, Error>> {
         Box::pin(async move {
@@ -263,13 +263,13 @@ pub trait Store: Send + Sync {
         Box::pin(async { Ok(true) })
     }
 
-    /// Removes what was put beside the live state and did not take its place, as a rebuild that was killed leaves it; how many
-    /// keys. One that is under way can no longer take its place: ask before whether somebody holds that task.
+    /// Removes states beside the live one that did not replace it, such as a killed rebuild leaves; how many keys. A rebuild that
+    /// is under way can no longer replace the live state then: first ask whether a process holds that task.
     fn clear_unfinished(&self) -> BoxFuture<'_, Result<u64, Error>> {
         Box::pin(async { Ok(0) })
     }
 
-    /// Removes what is left of the state that the live one has taken the place of, when nobody reads it any more; how many keys.
+    /// Removes what is left of the state that the live one has replaced, once no process reads it any more; how many keys.
     fn clear_former(&self) -> BoxFuture<'_, Result<u64, Error>> {
         Box::pin(async { Ok(0) })
     }
@@ -325,8 +325,8 @@ pub trait Store: Send + Sync {
         None
     }
 
-    /// What it takes, and what for, by a sample of about so many keys. A store of many keys does no more for it than the
-    /// sample needs; this one looks at all.
+    /// Memory that it takes, by purpose, from a sample of about this number of keys. A store of many keys reads only the sample;
+    /// this default looks at all.
     fn usage(&self, _keys: usize) -> BoxFuture<'_, Result<Usage, Error>> {
         Box::pin(async move {
             let mut sample = Sample::default();
@@ -356,8 +356,8 @@ pub trait Store: Send + Sync {
         Box::pin(async { Ok(None) })
     }
 
-    /// Leaves word of how the state grows, in place of the former one: for those who look at it once. A store that one process has
-    /// needs none.
+    /// Stores a note of how the state grows, in place of the previous one, for programs that look at the state once. A store of
+    /// one process needs none.
     fn tell_growth(&self, _word: String) -> BoxFuture<'_, Result<(), Error>> {
         Box::pin(async { Ok(()) })
     }

@@ -38,7 +38,7 @@ impl Timeline {
         self.order.get(&space).map_or(0, BTreeSet::len)
     }
 
-    /// At most so many keys of a space that have no value newer than `until`, the oldest first.
+    /// At most `limit` keys of a space that have no value newer than `until`, the oldest first.
     pub(crate) fn oldest(&self, space: Space, until: Timestamp, limit: usize) -> Vec<Key> {
         let order = self.order.get(&space).into_iter().flatten();
         order.take_while(|(newest, _)| *newest <= until).take(limit).map(|(_, key)| (**key).clone()).collect()

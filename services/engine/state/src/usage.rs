@@ -121,7 +121,7 @@ pub(crate) struct Sample {
 }
 
 impl Sample {
-    /// Notes something that stands for so many like it.
+    /// Notes something that stands for `stands_for` like it.
     pub(crate) fn note(&mut self, purpose: Purpose, bytes: f64, stands_for: f64) {
         self.add(purpose, 1.0, bytes, stands_for);
         self.sampled += 1;
@@ -151,7 +151,7 @@ impl Sample {
         Ok(())
     }
 
-    /// What was noted stands for so many times as much.
+    /// What was noted stands for `stands_for` times as much.
     pub(crate) fn scale(&mut self, stands_for: f64) {
         for (values, bytes) in self.room.values_mut() {
             (*values, *bytes) = (*values * stands_for, *bytes * stands_for);
@@ -177,7 +177,7 @@ impl Sample {
     }
 }
 
-/// What each value adds to what is written of those before it: what they share is told of the first.
+/// What each value adds to what is written of those before it: what they share counts for the first.
 fn lengths(entity: &Entity, format: Format) -> Result<Vec<(Slot, f64)>, Error> {
     let mut part = Entity::default();
     let mut before = codec::encode(&part, format)?.len();

@@ -103,7 +103,7 @@ async fn commit_without_end(path: &Path) {
     }
 }
 
-/// Starts the child, kills it once it has printed so many lines, and returns the last position it printed.
+/// Starts the child, kills it once it has printed this number of lines, and returns the last position it printed.
 fn kill_after(lines: usize, path: &Path) -> u64 {
     let program = std::env::current_exe().expect("this program has a path");
     let mut child = Command::new(program).env(CHILD, path).stdout(Stdio::piped()).spawn().expect("starts");

@@ -31,7 +31,7 @@ fn cluster(story: Story) -> Rules {
     Rules::new(Variant::Cluster, story)
 }
 
-/// Explores everything there is: so many states, as docs/protocol.md tells, none of which breaks a promise.
+/// Explores everything there is: as many states as docs/protocol.md says, none of which breaks a promise.
 fn keeps_its_promises(rules: Rules, states: usize) {
     let started = Instant::now();
     let explored = explore(&rules).unwrap_or_else(|found| panic!("{rules:?}: {found:#?}"));

@@ -58,7 +58,7 @@ fn main() {
     }
 }
 
-/// Writes so many rankings with a click as a service would.
+/// Writes `lists` rankings with a click, as a service would.
 fn write(place: &str, lists: usize, whole: bool) {
     let store = open(place);
     let clicked = (0..).map(|number| ranking(number, ITEMS, COLUMNS)).filter(|list| !list.interactions.is_empty());

@@ -22,7 +22,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
 
-/// Training ends after so many rounds without a better test metric.
+/// Rounds without a better test metric after which training ends.
 pub const PATIENCE: usize = 20;
 
 /// LightGBM keeps its label gains and thread count in globals, and two trainings would share the cores anyway.
@@ -94,7 +94,7 @@ pub struct Task<'a> {
     pub test: Examples<'a>,
 }
 
-/// So many lists to train on are enough for the libraries' own limits on what a leaf holds.
+/// Lists to train on that are enough for the libraries' own limits on what a leaf holds.
 ///
 /// The strictest is LightGBM's: 20 rows. With a click in each list, a leaf of 20 rows holds the clicked items of a fifth
 /// of 100 lists. Of fewer lists, the limit forbids the splits that there are to find: of 16 lists, no leaf could hold the

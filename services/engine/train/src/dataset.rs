@@ -22,7 +22,7 @@ pub const MAX_VALUES: usize = 1 << 33;
 /// The longest list that the boosters rank (LightGBM's limit).
 pub const MAX_ITEMS: usize = 10_000;
 
-/// So many interactions that belong to no ranking are named.
+/// Interactions without a ranking that are named.
 const EXAMPLES: usize = 2;
 
 /// Lists to learn from, with what a split has to know of each.
@@ -253,7 +253,7 @@ impl Dataset {
         Lists { labels: &self.labels, lengths: &self.lengths }
     }
 
-    /// The first so many lists, and the rest.
+    /// The first `first` lists, and the rest.
     pub fn split_at(&self, first: usize) -> (Examples<'_>, Examples<'_>) {
         self.examples().split_at(first)
     }

@@ -38,12 +38,12 @@ impl<'a> Examples<'a> {
         self.lists.height()
     }
 
-    /// The same in blocks that are so many times as large.
+    /// The same in blocks that are `times` as large.
     pub(crate) fn in_larger_blocks(self, times: usize) -> Self {
         Self { block: self.block.saturating_mul(times), ..self }
     }
 
-    /// The first so many lists, and the rest.
+    /// The first `first` lists, and the rest.
     pub fn split_at(&self, first: usize) -> (Self, Self) {
         let (lengths, other_lengths) = self.lists.lengths.split_at(first.min(self.lists.lengths.len()));
         let (starts, other_starts) = self.starts.split_at(lengths.len());

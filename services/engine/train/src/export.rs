@@ -100,7 +100,7 @@ pub enum Error {
     Interrupted,
 }
 
-/// Told of rows as they are written; `false` stops the export.
+/// Called with the rows that are written so far; `false` stops the export.
 pub type Watch<'w> = dyn FnMut(u64) -> bool + 'w;
 
 impl<'a> Export<'a> {

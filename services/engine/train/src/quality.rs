@@ -52,7 +52,7 @@ pub(crate) struct Measure<'a> {
     pub served: &'a BTreeMap<String, f32>,
     pub columns: &'a [Column],
     pub dataset: &'a Dataset,
-    /// So many lists at its beginning were trained on.
+    /// Lists at its beginning that were trained on.
     pub first: usize,
     /// By which clicks are weighted.
     pub curve: Option<&'a Curve>,

@@ -402,7 +402,7 @@ fn numbers<'k>(kinds: Option<&'k [&'k str]>, kind: &'k str) -> impl Iterator<Ite
     any.into_iter().chain(same.map(|(number, _)| number as u16))
 }
 
-/// What is told of a version: its hits, and how many of the nearest items an approximate search finds.
+/// Metrics of a version: its hits, and how many of the nearest items an approximate search finds.
 fn metrics(quality: &Quality, model: &Recommender) -> BTreeMap<String, f64> {
     let recall = model.recall().map(|recall| ("RECALL@10".to_owned(), f64::from(recall)));
     std::iter::once((quality.metric.clone(), quality.reranked)).chain(recall).collect()

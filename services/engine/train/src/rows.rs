@@ -47,7 +47,7 @@ impl Default for Room {
 }
 
 impl Room {
-    /// Fails where a file of so many bytes has no room at present. (XGBoost ends the process when the disk is full.)
+    /// Fails where a file of this size has no room at present. (XGBoost ends the process when the disk is full.)
     pub(crate) fn check(&self, bytes: u64) -> Result<(), SpillError> {
         let reserved = tempfile::tempfile_in(&self.folder).and_then(|file| reserve(&file, bytes));
         reserved.map_err(|source| self.refusal(bytes, source))
@@ -99,7 +99,7 @@ pub struct RowsWriter {
 }
 
 impl RowsWriter {
-    /// No rows yet, of so many values each.
+    /// No rows yet, of `width` values each.
     pub fn new(width: usize, room: Room) -> Self {
         Self { room, width, values: Vec::new(), file: None, written: 0 }
     }

@@ -19,7 +19,7 @@ pub(crate) struct Sample {
 }
 
 impl Sample {
-    /// A sample of so many rankings.
+    /// A sample of `size` rankings.
     pub(crate) fn of(size: usize) -> Self {
         Self { size, drawn: BTreeMap::new() }
     }
@@ -45,7 +45,7 @@ impl Sample {
     }
 }
 
-/// The request that led to a ranking, by nobody.
+/// The request that led to a ranking, without its visitor.
 fn request(record: &Clickthrough) -> Ranking {
     let item = |id| RankedItem { id, fields: Vec::new(), label: None, score: None };
     Ranking {

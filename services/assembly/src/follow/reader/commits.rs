@@ -122,13 +122,13 @@ impl Reader {
         }
     }
 
-    /// Waits for what is under way, and sees to it that it is committed; partitions that are read again from where somebody
-    /// else has left them.
+    /// Waits until what is under way is committed. Returns partitions that another process has read meanwhile, and that are read
+    /// again from where it has left them.
     pub(super) async fn settle(&mut self) -> Result<Vec<Partition>> {
         self.settle_to(0).await
     }
 
-    /// The same, until so many steps are left; none is where one of them has failed.
+    /// The same, until `left` steps are left, or none where one of them has failed.
     async fn settle_to(&mut self, left: usize) -> Result<Vec<Partition>> {
         let (mut lost, mut failed) = (Vec::new(), false);
         while self.sent.len() > left || failed {
@@ -152,7 +152,7 @@ impl Reader {
         self.complete(sent, together).await.map(drop)
     }
 
-    /// Commits one by one what was not committed at once; which partitions are somebody else's by now, or are read again.
+    /// Commits one by one what was not committed at once; which partitions another process has by now, or are read again.
     async fn complete(&mut self, sent: Sent, together: Together) -> Result<Vec<Partition>> {
         let Sent { batches, seen, span } = sent;
         let newest = batches.iter().flat_map(|(_, batch)| &batch.events).map(Event::timestamp).max();
@@ -204,18 +204,18 @@ impl Reader {
         }
     }
 
-    /// Commits a batch, which may be there already where that is `unknown`; waits for a store that is away, as nothing of the
-    /// stream may be left out. Whether it is there; somebody else has the partition otherwise.
+    /// Commits a batch, which may be there already where that is `unknown`. Waits for a store that is away, because nothing of
+    /// the stream may be left out. False where another process has the partition.
     async fn commit_alone(&mut self, partition: &Partition, batch: &Batch, mut unknown: bool) -> Result<bool> {
         let to = behind(batch)?;
         loop {
-            let Some(writer) = self.writers.get_mut(partition) else { return Ok(false) }; // somebody else's by now
+            let Some(writer) = self.writers.get_mut(partition) else { return Ok(false) }; // another process has it by now
             if unknown {
                 let before = writer.position();
                 let again = self.open(partition).await;
                 let (is_there, is_next) = (again.position() == to, again.position() == before);
                 if !is_there && !is_next {
-                    return self.begin_again(partition).await.map(|()| false); // somebody has read on meanwhile
+                    return self.begin_again(partition).await.map(|()| false); // another process has read on meanwhile
                 }
                 self.writers.insert(partition.clone(), again);
                 if is_there {

@@ -17,7 +17,7 @@ const THERE: &str = "kinesis:events/shard-2";
 /// Steps that a stream makes at most while it waits to be asked again.
 const MOST: usize = 10_000;
 
-/// A stream with one partition; another one is there no more. It ends when it was asked for its partitions so many times.
+/// A stream with one partition; another one is gone. It ends when it was asked for its partitions `until` times.
 struct Changed {
     asked: Arc<AtomicUsize>,
     until: usize,
@@ -60,7 +60,7 @@ impl Stream for Changed {
     }
 }
 
-/// A stream of one partition that is said to have been read to its end a minute ago, and at a moment that nobody knows.
+/// A stream of one partition that is said to have been read to its end a minute ago, and at an unknown moment.
 struct Stale(Vec<Step>);
 
 impl Stream for Stale {
@@ -160,7 +160,7 @@ async fn of_a_partition_that_has_ended_nothing_is_told_any_more() {
     assert_eq!(told(vec![Step::Finished(Partition::new(THERE))]).await, 0);
 }
 
-/// How far a partition that is gone has come, which was read last at `seen`, after a stream was asked so many times which there are.
+/// How far a partition that is gone has come: it was read last at `seen`, and the stream was asked for partitions `until` times.
 async fn left(seen: Timestamp, until: usize, unread: Duration) -> Option<Timestamp> {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
     expect(&*store, &[GONE], seen).await.expect("notes it");

@@ -28,7 +28,7 @@ impl ClickthroughStore for DiscardStore {
         Ok(self.durable())
     }
 
-    /// All of them: nobody waits for what is not kept.
+    /// All of them: this store keeps none, so there is nothing to wait for.
     fn durable(&self) -> Mark {
         Mark(self.taken.load(Ordering::Acquire))
     }

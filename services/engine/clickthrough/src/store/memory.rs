@@ -87,7 +87,7 @@ impl ClickthroughStore for MemoryStore {
         Ok(self.durable())
     }
 
-    /// All of them: they last as long as whoever waits.
+    /// All of them: they last as long as the process that waits for them.
     fn durable(&self) -> Mark {
         Mark(self.held.lock().taken)
     }

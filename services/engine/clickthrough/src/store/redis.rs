@@ -23,7 +23,7 @@ impl RedisStore {
     /// Opens the parts of the service that `header` names, for records with its columns.
     ///
     /// # Errors
-    /// When the parts there cannot be listed: nobody answers, or refuses; when the service's name fits in no key.
+    /// When the parts cannot be listed, as the server does not answer or refuses; when the service's name fits in no key.
     pub fn open(settings: &RedisSettings, header: Header) -> Result<Self> {
         let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
         if header.service.is_empty() || !header.service.bytes().all(fits) {

@@ -1,8 +1,8 @@
 //! Click-throughs in parts at a place that processes share: a bucket, a Redis.
 //!
 //! Records are collected in memory. A part that is large or old enough gets its name (`name`) and is put where nothing
-//! of that name is; nothing is ever written twice. Until then its records are not durable, and whoever needs them to be
-//! keeps them. Several processes may share a place.
+//! of that name is; nothing is ever written twice. Until then its records are not durable, and the caller keeps them.
+//! Several processes may share a place.
 //!
 //! Calls wait for the network on the calling thread. A thread of an asynchronous runtime may make them, and keeps its
 //! other tasks waiting meanwhile: `append` when parts are completed faster than the place takes them, `flush` and `read`
@@ -38,10 +38,10 @@ pub trait Place: Clone + Send + Sync + 'static {
     /// Puts a part. One that is there already has the same bytes, by its name: an answer got lost.
     fn put(&self, name: &Name, bytes: Bytes) -> impl Future<Output = Result<()>> + Send;
 
-    /// A part that was listed with so many bytes; `None` where it is gone.
+    /// A part that was listed with this number of bytes; `None` where it is gone.
     fn get(&self, name: &Name, bytes: u64) -> impl Future<Output = Result<Option<Bytes>>> + Send;
 
-    /// Removes a part that was listed with so many bytes.
+    /// Removes a part that was listed with this number of bytes.
     fn remove(&self, name: &Name, bytes: u64) -> impl Future<Output = Result<()>> + Send;
 
     /// Parts that are there and are not listed: as a put or a removal leaves them that was killed, and a put that is under way.
@@ -49,7 +49,7 @@ pub trait Place: Clone + Send + Sync + 'static {
         async { Ok(Vec::new()) } // whatever is there is listed
     }
 
-    /// Puts a part in the place of one that was listed with so many bytes. It lives no longer than that one would have.
+    /// Replaces a part that was listed with this number of bytes. The new one expires when the old one would have.
     fn replace(&self, old: (&Name, u64), new: &Name, bytes: Bytes) -> impl Future<Output = Result<()>> + Send {
         async move {
             self.put(new, bytes).await?;

@@ -1,4 +1,4 @@
-//! Keys that nobody knows, that are missing, that come twice; and what hangs on them.
+//! Keys that are unknown, that are missing, that come twice; and what depends on them.
 
 use super::{errors, feature, lambdamart, only};
 use rankwright_config::Offset;

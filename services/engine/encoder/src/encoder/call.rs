@@ -24,7 +24,7 @@ struct Progress {
 }
 
 impl Call {
-    /// Of so many batches.
+    /// A call of this number of batches.
     pub(super) fn new(batches: usize, by: Option<Instant>) -> Arc<Self> {
         let progress = Progress { fresh: Vec::new(), left: batches, failed: None };
         Arc::new(Self { by, progress: Mutex::new(progress), news: Condvar::new() })

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Half a SHA-256 of a text or pair: nobody finds two with the same.
+/// Half a SHA-256 of a text or pair: two with the same key cannot be found.
 pub(super) type Key = u128;
 type Vector = Arc<[f32]>;
 
@@ -52,7 +52,7 @@ pub(super) fn key((text, pair): Text<'_>) -> Key {
 }
 
 impl Memo {
-    /// For vectors of so many components, which take so many bytes in all.
+    /// For vectors of `dim` components, which take at most `bytes` in all.
     pub(super) fn new(bytes: u64, dim: usize) -> Self {
         let items = usize::try_from(bytes / (ENTRY_BYTES + size_of::<f32>() * dim) as u64).unwrap_or(usize::MAX);
         let kept = Cache::with(items, bytes, Weight, RandomState::default(), DefaultLifecycle::default());

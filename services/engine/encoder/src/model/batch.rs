@@ -15,8 +15,8 @@ pub(crate) struct Batch {
     pub(crate) types: Vec<i64>, // 1 for the second text of a pair
 }
 
-/// Splits texts into batches of about `size` rows, each of similar lengths and the longest first, so many that `threads`
-/// have equally much to do.
+/// Splits texts into batches of about `size` rows, each of similar lengths and the longest first. Their number gives all
+/// `threads` the same work.
 pub(crate) fn split(texts: &[Encoded], size: usize, threads: usize, pad: u32) -> Vec<Batch> {
     let mut order: Vec<usize> = (0..texts.len()).collect();
     order.sort_by_key(|&place| usize::MAX - texts[place].ids.len());

@@ -39,7 +39,7 @@ impl Tokens {
         self.tokenizer.get_truncation().map(|truncation| truncation.max_length)
     }
 
-    /// Has texts cut to so many tokens: of a pair the longer one first. Nothing is padded here.
+    /// Cuts texts to this number of tokens, in a pair the longer one first. Nothing is padded here.
     pub(crate) fn cut_to(mut self, max_tokens: usize) -> Self {
         let strategy = TruncationStrategy::LongestFirst;
         let truncation =

@@ -3,7 +3,7 @@
 use super::error::{DecodeError, Fault, Within};
 use std::borrow::Cow;
 
-/// Messages quote no more than so many bytes of the input.
+/// Most bytes of the input that a message quotes.
 const LONGEST_QUOTE: usize = 60;
 
 /// A JSON text and how far it is read.

@@ -29,7 +29,7 @@ impl Kind {
     /// The kind that `event` calls so.
     pub(super) fn named(name: &str) -> Option<Self> {
         match name {
-            "item" | "metadata" => Some(Self::Item), // its former name
+            "item" | "metadata" => Some(Self::Item), // its old name
             "user" => Some(Self::User),
             "ranking" => Some(Self::Ranking),
             "interaction" => Some(Self::Interaction),

@@ -1,4 +1,4 @@
-//! Values that nobody asked for.
+//! Values that the decoder does not use.
 
 use super::cursor::Cursor;
 use super::error::Fault;

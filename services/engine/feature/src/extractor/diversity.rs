@@ -13,7 +13,7 @@ use std::time::Duration;
 /// A number's distance from the ranking's median, or how frequent an item's strings are within the ranking.
 pub(crate) struct Diversity {
     reader: FieldReader,
-    /// Only the first so many items with a value are compared with.
+    /// How many items with a value are compared with, from the top of the list.
     top: Option<usize>,
 }
 

@@ -1,8 +1,8 @@
 //! `rate`: how often one interaction follows another, for each of several periods.
 //!
-//! The click-through rate of an item, clicks over impressions, is the common case. A counter that nobody has written
-//! yet makes the plain rate missing rather than zero: a model learns to treat "no data yet" apart from "seldom
-//! clicked". The normalised rate starts from the rate over everything instead.
+//! The click-through rate of an item, clicks over impressions, is the common case. Without a counter the plain rate is
+//! missing rather than zero: a model learns to treat "no data yet" apart from "seldom clicked". The normalised rate
+//! starts from the rate over everything instead.
 
 use super::compiler::{Compile, Compiled, Compiler, millis};
 use super::field_scope::{FieldScope, need_values};

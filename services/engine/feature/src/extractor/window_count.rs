@@ -1,4 +1,4 @@
-//! `window_count`: interactions over the last so many periods.
+//! `window_count`: interactions over a number of periods up to now.
 
 use super::compiler::{Compile, Compiled, Compiler, millis};
 use super::field_scope::{Holder, need_values};

@@ -9,7 +9,7 @@ use rankwright_clickthrough::Clickthrough;
 use rankwright_event::{Interaction, Tenant, Timestamp};
 use rankwright_state::Key;
 
-/// So many rankings are closed with one commit, where no events belong to it as well,
+/// Rankings that are closed with one commit, where no events belong to it as well,
 const AT_ONCE: usize = 1000;
 /// unless their click-throughs take more bytes of memory than this before.
 const MOST_CLOSED_BYTES: usize = 16 << 20;

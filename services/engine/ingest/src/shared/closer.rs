@@ -26,13 +26,13 @@ const WARN_EVERY: i64 = 60_000;
 const GAP: Duration = Duration::from_secs(30);
 /// Who works for so long asks whether it is its turn yet before anything is brought away.
 const LONG: Duration = Duration::from_secs(2);
-/// At most so many records are dealt with in a batch. What many have in common, as the items that they show, is written once for all.
+/// Most records of a batch. What they have in common, such as the items that they show, is written once for all.
 const BATCH: usize = 4000;
-/// So many rankings are closed first, when it is not known yet how large they are,
+/// Rankings of the first batch, when it is not known yet how large they are,
 const FIRST: usize = 200;
-/// and then as many as have about so many bytes: they come with one answer of a server, which has a time limit.
+/// and about the bytes of a later one: they come with one answer of a server, which has a time limit.
 const BATCH_BYTES: usize = 16 << 20;
-/// So many waiting interactions are looked at in one go.
+/// Waiting interactions that are looked at together.
 const WAITING: usize = 100_000;
 
 /// What came of what was due.
@@ -55,7 +55,7 @@ pub struct Closer {
     settings: Settings,
     overlay: Overlay,
     outbox: Outbox,
-    /// So many rankings are closed at once.
+    /// Rankings that are closed at once.
     batch: usize,
     /// What this batch has closed.
     closed: Vec<(Key, Closed)>,
@@ -66,9 +66,9 @@ pub struct Closer {
     unknown: Vec<RankingId>,
     /// What of it has taken place.
     done: Counters,
-    /// When it was last said that closing is held up.
+    /// Time of the last "closing is held up" warning.
     warned: Timestamp,
-    /// Whose lease was taken away that nobody else was there beside.
+    /// The last replica, whose lease was taken away.
     resting: Option<Writer>,
     /// Since when it has looked at who is there, and when it did so last.
     looks_since: Instant,
@@ -78,9 +78,9 @@ pub struct Closer {
 }
 
 impl Closer {
-    /// Takes the place of whoever closed rankings before, and takes up what is not durable yet. `name` is one that no other process has;
-    /// `taken` is what it handed over when it stopped closing: where nobody else has closed anything since, its click-throughs are
-    /// with their store already, and are not brought there again.
+    /// Becomes the closer and resumes its work: click-throughs that are not durable yet. No other process has this `name`.
+    /// `taken` is what this process kept when it stopped closing: where no other process has closed anything since, its
+    /// click-throughs are in their store already, and are not brought there again.
     ///
     /// # Errors
     /// When the store fails, or holds a damaged record.
@@ -160,7 +160,7 @@ impl Closer {
         }
         self.count_open().await?;
         if began.elapsed() > LONG {
-            self.settle().await?; // somebody else may have its turn by now
+            self.settle().await?; // another process may have its turn by now
         }
         self.outbox.flush_due()?;
         self.settle().await
@@ -189,7 +189,7 @@ impl Closer {
         self.settle().await
     }
 
-    /// Closes all that nobody alive will add to: everything, where no other writer is left.
+    /// Closes all that no live writer will add to: everything, where no other writer is left.
     ///
     /// # Errors
     /// As [`Closer::tick`].
@@ -201,8 +201,8 @@ impl Closer {
         self.settle().await
     }
 
-    /// Up to where nothing is waited for. Where nobody is left, time passes as it would for the last replica that was: what it
-    /// has left open closes though nothing comes any more.
+    /// The time up to which rankings close. Where no writer is left, the clock moves the watermark of the last replica on: what
+    /// it has left open closes though no event comes any more.
     async fn watermark(&mut self, wall: Timestamp) -> Result<Timestamp, Error> {
         let watermarks = self.watermarks(wall).await?;
         let resting = watermarks.resting.map(|(_, by_now)| by_now);
@@ -224,10 +224,10 @@ impl Closer {
         }
     }
 
-    /// The lowest watermark of those who are waited for; to be read before anything else is.
+    /// The lowest watermark of the writers that are waited for; to be read before anything else is.
     ///
-    /// Whoever may add to a record is waited for. So the lease of a replica that does not show itself is taken away before
-    /// it is left out: should it come back, it has to begin anew.
+    /// Each writer that may add to a record is waited for. So the closer takes away the lease of a silent replica before it
+    /// stops waiting for it: if the replica comes back, it has to start again.
     async fn watermarks(&mut self, wall: Timestamp) -> Result<Watermarks, Error> {
         if self.looked.elapsed() > GAP {
             self.looks_since = Instant::now(); // it stood still
@@ -463,7 +463,7 @@ impl Closer {
     }
 }
 
-/// How many rankings to close at once when so many (one at least) had so many bytes.
+/// How many rankings to close at once when `records` of them (one at least) had `bytes`.
 fn next_batch(bytes: usize, records: usize) -> usize {
     (BATCH_BYTES / (bytes / records).max(1)).clamp(1, BATCH)
 }

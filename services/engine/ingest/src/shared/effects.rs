@@ -122,8 +122,8 @@ impl Effects {
         }
     }
 
-    /// Whether a record takes an interaction at once: its ranking is known, and nobody can have closed it meanwhile. It
-    /// closes when all watermarks have passed its end, and this writer's is not beyond that even behind this event.
+    /// Whether a record takes an interaction at once: its ranking is known, and no closer can have closed it meanwhile. It
+    /// closes when all watermarks have passed its end, and this writer's has not, even after this event.
     fn may_join(&self, lane: &Lane, key: &Key, interaction: &Interaction) -> bool {
         let Settings { session_length, ranking_wait, .. } = self.settings;
         let record = self.overlay.entity(key);

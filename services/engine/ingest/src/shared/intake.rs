@@ -39,7 +39,7 @@ struct Part<'a> {
 /// What came of an attempt to commit.
 enum Attempt {
     Applied(u64),
-    /// Somebody else took in one of the events meanwhile.
+    /// Another process took in one of the events meanwhile.
     Repeated,
 }
 
@@ -87,8 +87,8 @@ impl Intake {
     /// that lie under their key in `seen` already have no effect; the others are noted there.
     ///
     /// # Errors
-    /// Nothing of the batch took place then, or all of it did and the answer was lost: what is committed is found by
-    /// opening the writer anew.
+    /// None of the batch took effect then, or all of it did and the answer was lost. Open the writer again to find out what is
+    /// committed.
     pub async fn apply(
         &mut self,
         events: &[Event],
@@ -122,8 +122,7 @@ impl Intake {
         effects.apply(&mut parts, &[], wall).await.map(drop)
     }
 
-    /// Makes itself known before it joins anything. Somebody may be closing rankings without having seen it: that one has to
-    /// begin anew, and sees it then.
+    /// Makes itself known before it joins anything. A closer that has not seen it yet has to start again, and sees it then.
     async fn announce(&mut self, watermark: Timestamp, wall: Timestamp) -> Result<(), Error> {
         self.pass(watermark, wall).await?;
         self.effects.store.acquire(&Writer(super::closer::WRITER.to_owned())).await?;
@@ -156,7 +155,7 @@ impl Intake {
         Ok(())
     }
 
-    /// Nothing more will come of this writer: nobody waits for it any more.
+    /// Says that nothing more will come of this writer: closers no longer wait for it.
     ///
     /// # Errors
     /// As [`Intake::apply`].

@@ -21,7 +21,7 @@ use std::task::Poll;
 use tokio::sync::oneshot::{Receiver, Sender, channel};
 use tokio::task::{JoinError, JoinHandle};
 
-/// So many steps are under way at most: one is carried out by the store, and one is made ready.
+/// Most steps under way: the store carries out one while the next is made ready.
 const MOST: usize = 2;
 
 /// Commits steps of several partitions one behind the other.
@@ -233,7 +233,7 @@ fn is_value(key: &Key) -> bool {
     key.scope.space() == Space::Values
 }
 
-/// Commits a step behind the one before it; tells whoever is behind it when it has taken place.
+/// Commits a step after the one before it, and reports its end to the next one.
 async fn commit_to(
     store: Arc<dyn Store>,
     lease: Lease,
@@ -244,7 +244,7 @@ async fn commit_to(
     let keys: Vec<Key> = commit.writes.iter().map(|(key, _)| key).filter(|key| is_value(key)).cloned().collect();
     let mut committing = match before {
         Some(Told { begun, over }) => {
-            let _ = begun.await; // one that has come to nothing keeps nobody waiting
+            let _ = begun.await; // one that has failed does not block the next
             store.commit_when(&lease, commit, over)
         }
         None => store.commit(&lease, commit),

@@ -14,7 +14,7 @@ use rankwright_state::{Position, Store};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Whoever got no batch for so long has nothing to wait for, and keeps nothing open that others would close.
+/// A replica that got no batch for this long has nothing to wait for, and no longer keeps rankings open that others would close.
 const IDLE: Duration = Duration::from_secs(300);
 
 /// Takes in the events of requests to one of several processes, or of messages that are dealt out to them.

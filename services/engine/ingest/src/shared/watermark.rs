@@ -9,16 +9,16 @@ use std::collections::BTreeMap;
 use std::slice;
 use std::time::Duration;
 
-/// A replica that did not show itself for so long of real time is gone, and nobody waits for it.
+/// A replica that was silent for this long, in real time, is gone: closers no longer wait for it.
 const SILENCE: Duration = Duration::from_secs(10);
 
-/// A partition that nobody has read for so long is worth a word: no ranking closes before somebody does.
+/// After this long without a reader a partition is worth a warning: no ranking closes before a reader comes.
 const STALLED: Duration = Duration::from_secs(300);
 
-/// What is dealt out and was read by nobody for so long is no longer waited for: its source may have been left for good.
+/// A dealt-out partition without a reader for this long is no longer waited for: its source may have been abandoned.
 const ABANDONED: Duration = Duration::from_secs(3600);
 
-/// Whoever closes has looked for so long before it takes that for so: after an outage all are back by then.
+/// A closer has looked for this long before it believes that: after an outage all readers are back by then.
 const LOOKED: Duration = Duration::from_secs(900);
 
 const ORIGIN: Slot = Slot(0);
@@ -57,8 +57,8 @@ fn writer(key: Key) -> Option<(Key, Writer)> {
     Some((key, writer))
 }
 
-/// Waits for partitions that nobody may have read yet: no ranking closes before each has been read far enough. To be called
-/// with all partitions of a source before any of them is read.
+/// Has closers wait for partitions that may have no reader yet: no ranking closes before each has been read far enough.
+/// Call it with all partitions of a source before any of them is read.
 ///
 /// # Errors
 /// When the store fails.
@@ -66,16 +66,16 @@ pub async fn expect(store: &dyn Store, partitions: &[&str], wall: Timestamp) -> 
     let mut new = false;
     let noted = note_all(store, partitions, wall, &mut new).await;
     if new || noted.is_err() {
-        store.acquire(&Writer(super::closer::WRITER.to_owned())).await?; // whoever is closing begins anew, and sees them
+        store.acquire(&Writer(super::closer::WRITER.to_owned())).await?; // the closer starts again, and sees them
     }
     noted
 }
 
-/// Leaves a partition to those that its messages are dealt out to from `at` on: nobody waits for who has read it so far, or was to,
-/// be it an import that was killed.
+/// From position `at` on, the messages of a partition are dealt out to several readers: closers no longer wait for its
+/// previous reader, such as an import that was killed.
 ///
 /// # Errors
-/// When the store fails, or somebody else has become the partition's writer.
+/// When the store fails, or another process has become the partition's writer.
 pub async fn deal_out(store: &dyn Store, partition: &Lease, at: Position) -> Result<(), crate::Error> {
     let key = key(&partition.writer.0);
     let is_waited_for = store.read(slice::from_ref(&key)).await?.into_iter().flatten().next().is_some();
@@ -98,7 +98,7 @@ async fn note_all(store: &dyn Store, partitions: &[&str], wall: Timestamp, new: 
         let writes = vec![(key.clone(), Some(Entity::one(slot, note)))];
         let commit = Commit { from, to, writes, absent: vec![key], ..Commit::default() };
         match store.commit(&lease, commit).await? {
-            Outcome::LostLease => return Err(crate::Error::LostLease { writer: lease.writer.0 }), // somebody does the same
+            Outcome::LostLease => return Err(crate::Error::LostLease { writer: lease.writer.0 }), // another process does the same
             Outcome::Applied => *new = true,
             Outcome::Exists => {}
         }
@@ -153,19 +153,19 @@ pub(super) async fn newest(store: &dyn Store, wall: Timestamp) -> Result<Option<
 /// What the writers have noted.
 #[derive(Default)]
 pub(super) struct Watermarks {
-    /// The lowest one of those who are waited for; `None` where nobody is.
+    /// The lowest one of the writers that are waited for; `None` where there is none.
     pub(super) lowest: Option<Timestamp>,
-    /// Where nobody is: the replica that would have come farthest by now, and how far, as its time passes with the clock's.
+    /// Where there is none: the replica that would have come farthest by now, and how far, as its time passes with the clock's.
     pub(super) resting: Option<(Writer, Timestamp)>,
-    /// The partition that holds the lowest one, where nobody has read it for long.
+    /// The partition that holds the lowest one, where it had no reader for long.
     pub(super) stalled: Option<String>,
     /// Other replicas and readers that do not show themselves, with the keys of their notes.
     pub(super) silent: Vec<(Key, Writer)>,
 }
 
 impl Watermarks {
-    /// By somebody who has looked on, without a gap, for so long: readers of what is dealt out that do not show themselves may have
-    /// been cut off from the store before, as all were, and hold what came to them.
+    /// For a closer that has `looked` for this long without a gap. Silent readers of dealt-out messages may have been cut off
+    /// from the store with all others, and still hold messages.
     pub(super) async fn read(store: &dyn Store, wall: Timestamp, looked: Duration) -> Result<Self, Error> {
         let (mut watermarks, mut silent_ones) = (Self::default(), Vec::new());
         let mut dealt = BTreeMap::<String, Vec<_>>::new();

@@ -122,7 +122,7 @@ async fn what_the_last_replica_has_left_open_closes_though_nothing_comes_any_mor
         assert!(joined(&service).is_empty(), "after {seconds} seconds");
         assert_eq!(closer.counters().open, 2);
     }
-    // nobody is there, not even who has closed so far
+    // no process is there, not even the previous closer
     let mut closer = closer_after(&service, "other", Taken::default()).await;
     closer.tick(later(200)).await.expect("works");
     assert_eq!(joined(&service), [("r".to_string(), vec!["c".to_string()])]);
@@ -134,7 +134,7 @@ async fn what_the_last_replica_has_left_open_closes_though_nothing_comes_any_mor
     importing.finish(later(311)).await.expect("works");
     let late = replica_of_now.feed(&[click("late", "now", "a", 301)], later(312)).await;
     assert!(matches!(late, Err(Error::LostLease { .. })), "{late:?}");
-    // should one of them come back, it has to begin anew
+    // if one of them comes back, it has to start again
     for replica in [&mut one, &mut two] {
         let late = replica.feed(&[click("late", "r", "a", 12)], later(201)).await;
         assert!(matches!(late, Err(Error::LostLease { .. })), "{late:?}");

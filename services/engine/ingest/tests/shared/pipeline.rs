@@ -54,8 +54,8 @@ async fn a_step_is_put_together_on_top_of_the_one_that_is_being_committed() {
     assert_eq!([of.values[0], of.values[of.width]], [3.0, 1.0], "it has seen those of both steps");
 }
 
-/// The clicks that rankings of an item have seen, each in a step with a click on it, and ten of others behind the first step. At most
-/// so many steps are under way while one is put together.
+/// The clicks that rankings of an item have seen, each in a step with a click on it, and ten of others behind the first step. At
+/// most `most` steps are under way while one is put together.
 async fn seen(most: usize) -> Vec<f32> {
     const RANKINGS: [&str; 7] = ["r0", "r1", "r2", "r3", "r4", "r5", "r6"];
     let service = Service::new().await;

@@ -63,7 +63,7 @@ pub(crate) fn lightgbm(trees: &[Tree]) -> String {
 /// Number of categories.
 pub(crate) const CATEGORIES: usize = 16;
 
-/// A model in LightGBM's text format, of which the first so many columns hold categories.
+/// A model in LightGBM's text format, whose first `categorical` columns hold categories.
 pub(crate) fn lightgbm_with(trees: &[Tree], categorical: usize) -> String {
     let mut text = format!(
         "tree\nversion=v4\nnum_class=1\nnum_tree_per_iteration=1\nmax_feature_idx={}\nobjective=lambdarank\n\n",

@@ -6,8 +6,8 @@ use crate::version::{Refusal, Version, VersionId};
 use rankwright_redis::redis::{Connection, Script, cmd};
 use rankwright_redis::{Blocking, Settings, slot_of};
 
-/// Stores a version and makes it current, where that which it takes the place of is so, or it is already; which one is, otherwise.
-/// One that is stored and not current was so before, and somebody has gone back from it.
+/// Stores a version and makes it current, if the version that it replaces is current, or it is current itself. Otherwise returns
+/// the current one. A version that is stored and not current was current before, and was rolled back.
 /// KEYS: the versions, the pointers. ARGV: the model, the version, its bytes, and, where it matters, what it takes the place of:
 /// a version, or '' for none.
 const PUBLISH: &str = "

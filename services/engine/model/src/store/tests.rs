@@ -100,7 +100,7 @@ fn the_way_back(store: &dyn VersionStore) {
     assert_eq!(store.previous("back").unwrap().as_ref(), Some(&second), "the third was gone back from");
     let published = store.load("back", Some(&fourth)).unwrap().unwrap();
     store.publish(&published, Place::Told).unwrap(); // once more, as where an answer was lost: it is current in that place already
-    // an answer was lost, and somebody has gone back before it is published once more
+    // an answer was lost, and the version is rolled back before it is published once more
     store.select("back", &second).unwrap();
     let again = store.publish(&published, Place::Told).expect_err("somebody has gone back");
     assert!(matches!(again, StoreError::Moved { .. }), "{again}");

@@ -22,7 +22,7 @@ pub(super) struct TreeReader {
 }
 
 impl TreeReader {
-    /// For a model of so many features.
+    /// For a model of this number of features.
     pub(super) fn new(features: i64) -> Self {
         Self { features, sets: Vec::new(), words: 0 }
     }

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 const HOUR: i64 = 3_600_000;
 /// More hours than these (114 years) are not kept, as those of random times.
 const MOST: usize = 1_000_000;
-/// So many gaps are told.
+/// Gaps that are reported.
 const TOLD: usize = 3;
 
 #[derive(Debug, Default)]

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, BuildHasherDefault, Hasher};
 
 const HASHER: FixedState = FixedState::with_seed(0x1d5);
-/// So many are kept as examples: some of them may turn out to be there.
+/// Names that are kept as examples: some of them may turn out to be there.
 const CANDIDATES: usize = 64;
 
 /// Digest of an id of a tenant.

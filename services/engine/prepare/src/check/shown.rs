@@ -30,15 +30,20 @@ pub(super) struct Rankings {
     pages: Vec<Vec<u32>>,
     /// Items of all rankings.
     items: u64,
+    /// Rankings that interactions other than impressions name, and that did not come yet.
     waiting: Waiting,
+    /// The same of impressions.
+    impressions: Waiting,
     repeated: u64,
     /// Rankings whose items have labels.
     labelled: u64,
     /// Interactions that name a ranking, and that name none.
     naming: u64,
     alone: u64,
-    /// Interactions that came before their ranking.
+    /// Interactions other than impressions that came before their ranking.
     early: u64,
+    /// The same of impressions.
+    early_impressions: u64,
     /// Interactions whose ranking's items are forgotten.
     forgotten: u64,
     /// Interactions with items that were not in their ranking.
@@ -87,6 +92,7 @@ impl Rankings {
         let mut shown = Shown::new(id, self.items, items);
         let before = self.waiting.found(id);
         self.early += before;
+        self.early_impressions += self.impressions.found(id);
         shown.word |= u64::from(before > 0);
         vacant.insert(shown);
         for item in &ranking.items[..items] {
@@ -107,11 +113,13 @@ impl Rankings {
         };
         self.naming += 1;
         let id = ids::of(&interaction.tenant, ranking.as_str());
+        let impression = interaction.kind == IMPRESSION;
         let Some(shown) = self.shown.find_mut(id, |shown| shown.id == id) else {
             let example = || Example::new(interaction.id.as_str(), "ranking", ranking.as_str());
-            return self.waiting.add(id, example);
+            let waiting = if impression { &mut self.impressions } else { &mut self.waiting };
+            return waiting.add(id, example);
         };
-        if interaction.kind == IMPRESSION {
+        if impression {
             return;
         }
         shown.word |= 1;
@@ -141,7 +149,7 @@ impl Rankings {
     }
 
     pub(super) fn join_key(&self) -> Check {
-        let (missing, naming) = (self.waiting.total(), self.naming);
+        let (missing, naming) = (self.waiting.total() + self.impressions.total(), self.naming);
         let message = match missing {
             0 => format!("every ranking that {naming} interactions name is there"),
             _ => format!(
@@ -150,12 +158,16 @@ impl Rankings {
             ),
         };
         let details =
-            json!({ "missing": missing, "naming": naming, "withoutRanking": self.alone, "early": self.early });
-        let examples = self.waiting.examples();
+            json!({ "missing": missing, "naming": naming, "withoutRanking": self.alone, "early": self.all_early() });
+        let examples = self.waiting.examples().into_iter().chain(self.impressions.examples()).take(EXAMPLES).collect();
         Check { name: "interaction-ranking join key", passed: missing == 0, message, examples, details }
     }
 
-    /// The distribution; a failure where a model `ranks` and there is nothing that it could learn from.
+    fn all_early(&self) -> u64 {
+        self.early + self.early_impressions
+    }
+
+    /// The distribution. It fails where a model `ranks` and could not learn even from events in the order of time.
     pub(super) fn positions(&self, ranks: bool) -> Check {
         let placed: u64 = self.positions.iter().sum();
         let percent = |count: u64| format!("{:.1} %", count as f64 / placed.max(1) as f64 * 100.0);
@@ -166,16 +178,19 @@ impl Rankings {
             told.push(format!("further down: {}", percent(behind)));
         }
         let none = "no interaction names an earlier ranking and one of its items";
-        let message = match (placed, self.labelled) {
-            (0, 0) if ranks => format!("{none}: there is nothing to learn from"),
-            (0, 0) => format!("{none}, which no model needs"),
-            (0, labelled) => format!("{none}; {labelled} rankings have items[].label"),
+        let message = match (placed, self.early, self.labelled) {
+            (0, 0, 0) if ranks => format!("{none}: there is nothing to learn from"),
+            (0, _, 0) if !ranks => format!("{none}, which no model needs"),
+            (0, 0, labelled) => format!("{none}; {labelled} rankings have items[].label"),
+            (0, early, _) => {
+                format!("{none}; {early} come before their ranking: if `event ordering` fails, sort the events first")
+            }
             _ => format!("{placed} interactions by position: {}", told.join(", ")),
         };
         let details = json!({
             "placed": placed, "counts": self.positions, "notLookedUp": self.forgotten, "labelledRankings": self.labelled,
         });
-        let passed = placed > 0 || self.labelled > 0 || !ranks;
+        let passed = placed > 0 || self.early > 0 || self.labelled > 0 || !ranks;
         Check { name: "interaction positions", passed, message, examples: Vec::new(), details }
     }
 
@@ -201,15 +216,16 @@ impl Rankings {
                 details: json!({ "outside": self.outside, "examples": examples }),
             });
         }
-        if self.early > 0 {
+        let early = self.all_early();
+        if early > 0 {
             facts.push(Fact {
                 name: "interactions before rankings",
                 warning: true,
                 message: format!(
                     "{} come before their ranking: an import waits for it for 10 seconds of event time",
-                    share(self.early, self.naming, "interactions")
+                    share(early, self.naming, "interactions")
                 ),
-                details: json!({ "early": self.early }),
+                details: json!({ "early": early }),
             });
         }
         if self.alone > 0 {
@@ -246,6 +262,43 @@ mod tests {
             Event::Interaction(interaction) => rankings.interact(&interaction),
             _ => {}
         }
+    }
+
+    #[test]
+    fn an_impression_is_no_interaction_with_a_ranking_before_or_after_it() {
+        let shown = r#"{"event":"ranking","id":"r","timestamp":2,"items":[{"id":"a"}]}"#;
+        let act = |kind: &str| {
+            format!(r#"{{"event":"interaction","id":"x","timestamp":1,"type":"{kind}","ranking":"r","item":"a"}}"#)
+        };
+        for (kind, of_one) in [("impression", 0), ("click", 1)] {
+            for early in [true, false] {
+                let mut rankings = Rankings::default();
+                let mut lines = [act(kind), shown.to_owned()];
+                if !early {
+                    lines.reverse();
+                }
+                lines.iter().for_each(|line| see(&mut rankings, line));
+                let details =
+                    |name: &str| rankings.facts().into_iter().find(|fact| fact.name == name).map(|fact| fact.details);
+                let with = details("rankings with interactions").expect("is told");
+                assert_eq!(with, json!({ "rankings": 1, "withInteractions": of_one }), "{kind} {early}");
+                let before = details("interactions before rankings");
+                assert_eq!(before, early.then(|| json!({ "early": 1 })), "{kind}");
+                assert!(rankings.join_key().passed);
+                assert_eq!(rankings.positions(true).passed, kind == "click", "{kind} {early}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_impression_of_no_ranking_is_missed() {
+        let mut rankings = Rankings::default();
+        see(
+            &mut rankings,
+            r#"{"event":"interaction","id":"x","timestamp":1,"type":"impression","ranking":"r","item":"a"}"#,
+        );
+        let check = rankings.join_key();
+        assert_eq!((check.passed, check.examples), (false, vec![r#""x" (ranking "r")"#.to_owned()]));
     }
 
     #[test]

@@ -15,7 +15,7 @@ use std::hash::{BuildHasher, Hash, Hasher};
 
 /// Distinct unknown values that are counted of each feature.
 const MOST: usize = 1000;
-/// So many of them are told.
+/// Unknown values that are reported.
 const TOLD: usize = 3;
 const HASHER: FixedState = FixedState::with_seed(0x7a1);
 /// In place of a digest, where a feature reads nothing.

@@ -83,7 +83,7 @@ pub(super) struct Spiller {
 }
 
 impl Spiller {
-    /// Two chunks of so many bytes; runs go to this folder.
+    /// Two chunks of `size` bytes; runs go to this folder.
     pub(super) fn new(folder: &Path, size: usize) -> Self {
         let (full, received) = sync_channel::<Chunk>(0);
         let (give_back, empty) = sync_channel::<Chunk>(1);
@@ -98,7 +98,7 @@ impl Spiller {
                 chunk.sort();
                 runs.push(run::write(&chunk, &folder.join(format!("run-{:06}", runs.len())))?);
                 chunk.clear();
-                drop(give_back.send(chunk)); // nobody fills it at the end
+                drop(give_back.send(chunk)); // at the end no thread fills it
             }
             Ok(runs)
         });

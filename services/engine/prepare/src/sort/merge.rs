@@ -13,10 +13,10 @@ use std::path::Path;
 const OPEN_RUN: usize = 1 << 20;
 /// Files that a process may have open are often no more than 1,024, some of them others'.
 const MOST_OPEN: usize = 128;
-/// Whether to stop is asked once in so many records.
+/// Records between two checks whether to stop.
 const ASKED: u64 = 4096;
 
-/// So many runs are merged at once.
+/// Runs that are merged at once.
 pub(super) fn most_runs(memory: usize) -> usize {
     (memory / 5 * 4 / OPEN_RUN).clamp(2, MOST_OPEN)
 }
@@ -46,8 +46,8 @@ pub(super) fn all<B>(
     Ok(ControlFlow::Continue(()))
 }
 
-/// Merges neighbours, so many at once, into fewer runs in the same order; `None` where it was told to stop. `pass` tells its
-/// files from those of other passes.
+/// Merges neighbours, at most `most` at once, into fewer runs in the same order; `None` where it was told to stop. `pass` tells
+/// its files from those of other passes.
 pub(super) fn fewer(
     runs: Vec<Run>,
     most: usize,

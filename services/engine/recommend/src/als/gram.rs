@@ -7,7 +7,7 @@ use std::num::NonZero;
 
 /// Rows that are summed up by one thread in one go, at least.
 const PART: usize = 4096;
-/// At most so many sums are kept until they are added up.
+/// Most sums that are kept until they are added up.
 const PARTS: usize = 256;
 /// Rows that stay in the first cache while all tiles go over them.
 const NEAR: usize = 64;

@@ -24,7 +24,7 @@ pub(super) struct Codes {
 }
 
 impl Codes {
-    /// Codes of some vectors, each beside its centroid, of so many blocks.
+    /// Codes of some vectors, each beside its centroid, of `blocks` blocks.
     pub(super) fn of<'v>(blocks: usize, rows: impl ExactSizeIterator<Item = (&'v [Lanes], &'v [Lanes])>) -> Self {
         let width = blocks * LANES;
         let (mut codes, mut steps) = (Vec::with_capacity(rows.len() * width), Vec::with_capacity(rows.len()));

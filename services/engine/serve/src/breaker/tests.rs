@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicUsize;
 struct Slow {
     store: MemoryStore,
     slow: AtomicBool,
-    /// Slow answers come after so many seconds; 0 if never.
+    /// Seconds after which slow answers come; 0 if never.
     late: AtomicUsize,
     asked: AtomicUsize,
 }

@@ -27,7 +27,7 @@ fn bearer(value: &[u8]) -> Option<&[u8]> {
     scheme.eq_ignore_ascii_case(b"bearer ").then_some(token.trim_ascii())
 }
 
-/// Compares in a time that depends on the length alone, so that nobody can find out a token byte by byte.
+/// Compares in a time that depends on the length alone, so that a client cannot find out a token byte by byte.
 fn same(given: &[u8], wanted: &[u8]) -> bool {
     let differing = given.iter().zip(wanted).fold(0, |differing, (a, b)| std::hint::black_box(differing | (a ^ b)));
     given.len() == wanted.len() && differing == 0

@@ -1,4 +1,4 @@
-//! Bodies that nobody reads: the connection cannot be used any further, which its client is told.
+//! Bodies that are not read: the connection cannot be used any further, and the answer says so to the client.
 
 use axum::body::{Body, HttpBody};
 use axum::extract::Request;

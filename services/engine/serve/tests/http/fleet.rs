@@ -94,7 +94,7 @@ impl Shop {
         broken
     }
 
-    /// Which version is served, and all that is told of the model.
+    /// Which version is served, and all that the service says about the model.
     async fn shown(service: &Service) -> (Option<String>, serde_json::Value) {
         let model = service.get("/status").await.json()["models"]["shop"].clone();
         (model["version"].as_str().map(str::to_owned), model)

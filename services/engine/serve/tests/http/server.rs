@@ -69,7 +69,7 @@ async fn a_client_is_told_that_its_connection_ends_where_nobody_has_read_its_bod
         ("/health", large, "405", true),
     ] {
         let mut stream = TcpStream::connect(address).await.unwrap();
-        // the rest may find nobody who takes it
+        // the server may not take the rest
         drop(stream.write_all(request(path, &body).as_bytes()).await);
         let answer = answer(&mut stream).await;
         assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{answer}");

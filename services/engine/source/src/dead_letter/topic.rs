@@ -67,7 +67,7 @@ impl Topic {
         reason.map_or(Ok(()), |reason| Err(lost(reason)))
     }
 
-    /// Goes on sending when nobody waits for it any more.
+    /// Goes on sending when the caller no longer waits for it.
     fn send(&self, letter: &BadLine, failing: bool) -> JoinHandle<Result<(), String>> {
         let position = letter.line.to_string();
         let headers = [("source", &*letter.file), ("position", &position), ("reason", &letter.reason)];

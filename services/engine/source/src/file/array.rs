@@ -23,10 +23,10 @@ use recovery::Stopped;
 use std::collections::VecDeque;
 use std::io;
 
-/// So many brackets are remembered, 16 bytes each; no event has a thousandth of them.
+/// Most brackets that are remembered, 16 bytes each; no event has a thousandth of them.
 const DEEPEST: usize = 1 << 20;
 
-/// So many reports are held, where nothing else is to be handed out.
+/// Most reports that are held, where nothing else is to be handed out.
 const MOST_BAD: usize = 1000;
 
 /// Cuts a file behind the last whole element of each block.

@@ -10,7 +10,7 @@ use std::io;
 use std::path::Path;
 use tracing::info;
 
-/// Messages name no more than so many files.
+/// Most files that a message names.
 const NAMED: usize = 20;
 
 /// The file, or those in the folder that look like events; at least one, in no particular order.

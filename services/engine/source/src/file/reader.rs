@@ -86,7 +86,7 @@ fn mapper<'scope, T: Send + 'scope>(
     scope.spawn(move || {
         for block in blocks {
             if mapped.send(block.map(map)).is_err() {
-                break; // nobody wants more
+                break; // the consumer wants no more
             }
         }
     });

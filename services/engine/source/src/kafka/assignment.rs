@@ -1,4 +1,4 @@
-//! What the client is told of partitions: which to read from where, which not to any more.
+//! Instructions for the client about partitions: which to read from where, and which no longer.
 
 use super::context::Context;
 use rdkafka::consumer::Consumer;
@@ -31,7 +31,7 @@ pub(super) fn note<C: Consumer<Context>>(consumer: &C, topic: &str, number: i32,
     consumer.store_offsets(&at(topic, number, i64::try_from(offset).unwrap_or(i64::MAX))?)
 }
 
-/// Leaves a failure to the client, which begins anew by itself.
+/// Leaves a failure to the client, which begins again by itself.
 pub(super) fn logged(action: &str, result: KafkaResult<()>) {
     if let Err(error) = result {
         tracing::debug!(%error, "failed to {action}");

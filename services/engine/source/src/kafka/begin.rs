@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 const PAUSE: Duration = Duration::from_millis(200);
 
 impl Kafka {
-    /// Begins to read an assigned partition, or begins anew.
+    /// Begins to read an assigned partition, or begins again.
     pub(super) async fn begin(&mut self, partition: &Partition, from: Option<Position>) -> Result<Position, Error> {
         let none = |position: String| KafkaError::Position { position, topic: self.topic.clone() };
         let number = number(&self.topic, partition).filter(|number| self.assigned.contains(number));
@@ -57,8 +57,8 @@ impl Kafka {
         Ok(self.trouble.asked(&found.map(|partitions| partitions.len()))?)
     }
 
-    /// Whether a partition still has what was read of it. The client begins anew by itself in one that was made anew, or has lost
-    /// messages: what it has is read then from where a reader that starts would.
+    /// Whether a partition still has what was read of it. Where it was deleted and created again, or has lost messages, the
+    /// client begins again by itself, at the place where a new reader would.
     pub(super) async fn look_again(&mut self, number: i32) -> Result<(), Error> {
         let Some(next) = self.readings.get(&number).map(|reading| reading.next) else { return Ok(()) };
         let range = self.range(number, Some(next)).await?;

@@ -57,7 +57,7 @@ impl Context {
         Self { topic, events, closing, reason, made: Instant::now() }
     }
 
-    /// From now on nobody listens: partitions are given up at once.
+    /// From now on the reader does not listen: partitions are given up at once.
     pub(super) fn close(&self) {
         self.closing.store(true, Ordering::Release);
     }
@@ -68,7 +68,7 @@ impl Context {
     }
 
     fn tell(&self, event: Event) {
-        // nobody listens any more when the reader is gone
+        // it fails when the reader is gone
         self.events.send(event).unwrap_or_default();
     }
 }
@@ -84,7 +84,7 @@ impl ClientContext for Context {
             let leader = statistics.brokers.values().find(|broker| broker.nodeid == id);
             leader.is_some_and(|broker| broker.state == "UP" && (0..FRESH).contains(&broker.rxidle))
         };
-        // they may have waited for somebody to listen
+        // they may have waited for the reader to listen
         let at = self.made + Duration::from_micros(u64::try_from(statistics.age).unwrap_or(0));
         let partitions = topic.partitions.values().filter(|partition| partition.ls_offset >= 0);
         let ends = partitions.map(|partition| End {

@@ -108,7 +108,7 @@ impl Kafka {
                 for number in &numbers {
                     self.assigned.remove(number);
                     self.readings.remove(number);
-                    self.building.take(*number); // for whoever has the partition next
+                    self.building.take(*number); // for the partition's next reader
                 }
                 self.steps.push_back(Step::Revoked(self.partitions(&numbers)));
             }

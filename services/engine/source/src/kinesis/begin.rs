@@ -33,7 +33,7 @@ impl Kinesis {
             .retain(|step| !matches!(step, Step::Batch { partition: of, .. } | Step::CaughtUp { partition: of, .. } if of == partition));
         if self.ours.contains_key(&shard) {
             self.fetch(&shard, session, place.clone(), latest).await;
-        } // else somebody else's by now, as the next step says
+        } // otherwise another reader has it by now, as the next step says
         Ok(Position::at(partition, place.to_string()))
     }
 
@@ -46,7 +46,7 @@ impl Kinesis {
         self.since.map_or(Place::Start, Place::Since)
     }
 
-    /// Whether a parent was read before, or came and went while nobody read the stream.
+    /// Whether a parent was read before, or came and went while the stream had no reader.
     fn was_read(&self, parent: &str) -> bool {
         self.known.contains(parent) || self.resumes && !self.shards.has(parent)
     }

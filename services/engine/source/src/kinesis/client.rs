@@ -46,7 +46,7 @@ pub(super) enum Fault {
     Missing,
     /// What we asked for cannot be.
     Invalid(String),
-    /// Nobody says who we are.
+    /// No credentials are configured.
     NoCredentials,
     /// We are not who we say we are.
     Credentials(String),
@@ -58,7 +58,7 @@ pub(super) enum Fault {
     Away(String),
 }
 
-/// A client. Requests are not repeated by it: whoever asks knows better when.
+/// A client. It does not repeat requests: the caller knows better when.
 pub(super) async fn client(place: &Place) -> Client {
     let region = Region::new(place.region.clone());
     let chain = match blank_surrounded(|name| std::env::var(name).ok()) {

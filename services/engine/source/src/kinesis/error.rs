@@ -11,7 +11,7 @@ pub enum Error {
         /// The service asked.
         service: String,
     },
-    /// Nobody says who we are.
+    /// No credentials are configured.
     #[error(
         "no credentials for {service}: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or give the pod or machine a role"
     )]

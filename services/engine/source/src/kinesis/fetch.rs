@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 /// A shard may be asked five times a second, by all who read it together.
 const PACE: Duration = Duration::from_millis(250);
-/// So many records at most in an answer, which may have 10 MB.
+/// Most records in an answer, which may have 10 MB.
 const MOST: i32 = 2000;
 /// Pauses of a shard that throttles grow from here to there.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(10));
@@ -52,7 +52,7 @@ pub(super) struct Fetch {
 }
 
 impl Fetch {
-    /// Reads until nobody listens any more, or the shard ends.
+    /// Reads until the reader is gone, or the shard ends.
     pub(super) async fn run(mut self) {
         if let Err(error) = self.read().await {
             self.tell(News::Lost(error)).await;

@@ -6,11 +6,11 @@
 use crate::Leases;
 use std::time::Duration;
 
-/// More readers than this count as so many.
+/// Most readers that are counted; more count as this number.
 const SEATS: usize = 256;
-/// Behind so many free seats nobody sits, mostly: readers take the first one that is free.
+/// After this many free seats the rest are free as well, mostly: readers take the first one that is free.
 const GAP: usize = 3;
-/// Long enough to see that a seat is free, short enough to stand in nobody's way.
+/// Long enough to see that a seat is free, short enough not to block other readers.
 const GLANCE: Duration = Duration::from_millis(1);
 
 /// A reader's seat.

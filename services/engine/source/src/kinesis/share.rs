@@ -32,7 +32,7 @@ pub(super) struct Round {
     members: Members,
     shards: Shards,
     ours: Vec<String>,
-    /// Shards are listed anew.
+    /// Shards are listed again.
     lists: bool,
     listed: Option<Vec<Listed>>,
     lost: Vec<String>,
@@ -51,7 +51,7 @@ impl Round {
         if let Some(leases) = self.leases.clone()
             && let Err(reason) = self.share_out(&*leases).await
         {
-            // nobody commits anything meanwhile
+            // nothing is committed meanwhile
             let stream = &self.place.stream;
             tracing::warn!(%stream, reason, "shards are not shared out: the state store does not answer");
         }
@@ -186,7 +186,7 @@ impl Kinesis {
         let Some(held) = self.ours.remove(shard) else { return };
         held.session.and_then(|session| self.building.take(session));
         let of = &held.partition;
-        // what was read of it and not handed out is for whoever has it next
+        // what was read of it and not handed out is for its next reader
         self.steps.retain(
             |step| !matches!(step, Step::Batch { partition, .. } | Step::CaughtUp { partition, .. } if partition == of),
         );

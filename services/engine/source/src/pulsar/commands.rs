@@ -97,7 +97,7 @@ pub(super) fn backlog(answer: BaseCommand) -> Option<(u64, (Option<u64>, bool))>
     answer.consumer_stats_response.map(|answer| (answer.request_id, (answer.msg_backlog, blocked(&answer))))
 }
 
-/// Allows the broker to send so many more messages.
+/// Allows the broker to send this number of further messages.
 pub(super) fn flow(consumer_id: u64, message_permits: u32) -> BaseCommand {
     let flow = Some(CommandFlow { consumer_id, message_permits });
     BaseCommand { r#type: Type::Flow.into(), flow, ..BaseCommand::default() }

@@ -129,7 +129,7 @@ async fn watch(plan: Arc<Plan>, topic: String, told: UnboundedSender<u32>) {
             () = tokio::time::sleep(GROWTH) => {}
         }
         if let Ok(partitions) = count(&plan, &topic).await {
-            told.send(partitions).unwrap_or_default(); // nobody listens when the reader is gone
+            told.send(partitions).unwrap_or_default(); // it fails when the reader is gone
         }
     }
 }

@@ -58,7 +58,7 @@ pub enum Error {
         /// In the words of the broker.
         reason: String,
     },
-    /// Readers who share a subscription have read on, nobody knows what.
+    /// Readers of a shared subscription have read further; it is not known which messages.
     #[error(
         "topic {topic} was read with source.subscriptionType: shared, so no position says what is left: events would count twice. \
          Keep the setting, or stop all readers and run 'rankwright import --rebuild', which reads the whole topic again"

@@ -2,8 +2,8 @@
 //!
 //! The subscription of the configuration decides whose the partition is, and takes acknowledgements; nothing is sent to
 //! it. The messages come to a reader of ours, which the broker places behind the position that is kept with the state. So
-//! neither a subscription that is behind nor one that is ahead makes a difference, and nobody has to move it. Only
-//! readers who share a subscription (`shared`) get their messages through it.
+//! neither a subscription that is behind nor one that is ahead makes a difference, and it never has to be moved. Only
+//! readers that share a subscription (`shared`) get their messages through it.
 
 mod begin;
 mod order;
@@ -37,13 +37,13 @@ const PAUSE: Duration = Duration::from_millis(500);
 /// Who else reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
-    /// Nobody; others wait for us to leave, and come again to see.
+    /// No other reader; others wait for us to leave, and ask again.
     Alone,
-    /// Nobody; the broker tells others when we have left.
+    /// No other reader; the broker tells others when we have left.
     Failover,
     /// Others, at the same time.
     Together,
-    /// Whoever wants: we read to the end, and change nothing.
+    /// Any reader: we read to the end, and change nothing.
     Bounded,
 }
 
@@ -82,7 +82,7 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// Reads until nobody listens any more, over as many connections as it takes.
+    /// Reads until the reader is gone, over as many connections as it takes.
     pub(super) async fn run(mut self) {
         while let Err(fault) = self.follow().await {
             if std::mem::take(&mut self.ours) {
@@ -129,7 +129,7 @@ impl Line {
     }
 
     fn tell(&self, news: News) {
-        // nobody listens any more when the reader is gone
+        // it fails when the reader is gone
         self.news.send((self.number, news)).unwrap_or_default();
     }
 

@@ -17,11 +17,11 @@ pub(super) struct Options {
     pub(super) token: Option<Token>,
     pub(super) consumer_name: Option<String>,
     pub(super) priority: Option<i32>,
-    /// So many messages of a partition are fetched ahead.
+    /// Messages of a partition that are fetched ahead.
     pub(super) queue: u32,
     /// Certificates to trust besides the system's.
     pub(super) trusted: Option<PathBuf>,
-    /// Whoever answers is trusted.
+    /// Any server that answers is trusted.
     pub(super) insecure: bool,
 }
 
@@ -29,7 +29,7 @@ pub(super) struct Options {
 #[derive(Clone)]
 pub(super) enum Token {
     Text(String),
-    /// It is read anew for each connection, so that it may be renewed.
+    /// It is read again for each connection, so that it may be renewed.
     File(PathBuf),
 }
 

@@ -127,7 +127,7 @@ impl Reading {
         self.came < self.queue && !self.blocked && heard >= quiet
     }
 
-    /// So many entries are acknowledged.
+    /// Notes that this number of entries was acknowledged.
     pub(super) fn acknowledged(&mut self, entries: usize) {
         self.unacknowledged = self.unacknowledged.saturating_sub(entries as u64);
     }

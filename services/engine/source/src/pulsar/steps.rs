@@ -69,9 +69,9 @@ impl Pulsar {
         let Some(part) = self.parts.get_mut(number) else { return };
         (part.ours, part.session, part.backlog) = (false, None, None);
         part.pending.clear();
-        self.building.take(number); // for whoever has the partition next
+        self.building.take(number); // for the partition's next reader
         let partition = part.partition.clone();
-        // nobody needs to hear of a partition that nobody has heard of
+        // a partition that was never handed out is not reported
         let unheard =
             self.steps.iter().position(|step| matches!(step, Step::Assigned(of) if *of == [partition.clone()]));
         self.steps

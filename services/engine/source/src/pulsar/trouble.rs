@@ -32,7 +32,7 @@ impl Trouble {
     /// Whether a fault ends the reading. One that does not is said, but once only.
     pub(super) fn judge(&mut self, fault: Fault) -> Result<(), Error> {
         if !matches!(fault, Fault::Refused(ServerError::TopicNotFound, _)) {
-            self.missing = None; // nobody says that it is
+            self.missing = None; // no broker says that it is
         }
         match fault {
             Fault::Setting(error) if !self.worked => return Err(error),

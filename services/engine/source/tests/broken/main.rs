@@ -205,14 +205,14 @@ fn an_event_right_before_the_damage_is_read() {
     assert!(read.reports().len() == 1 && read.reports()[0].contains("the file is damaged"), "{:?}", read.reports());
 }
 
-/// Whoever writes an array anew with more in it replaces its end; before the first one there may be blanks.
+/// A writer that adds to an array replaces its end; before the first array there may be blanks.
 #[test]
 fn an_array_that_is_written_anew_with_more_in_it_is_read_on() {
     let whole = array(&items(0..100));
     let pretty = |count| format!("[\n{}\n]\n", lines(&items(1..count)).trim_end().replace('\n', ",\n"));
     let commas = |count| format!("[\n{}]\n", lines(&items(1..count)).replace('\n', ",\n"));
     let listed = |number| format!("{}]", lines(&items([number])).trim_end());
-    // of so many bytes, without its end
+    // of this number of bytes, without its end
     let open = |bytes: usize| {
         let text = array(&items(0..40));
         let text = text.strip_suffix(']').expect("its end");

@@ -143,7 +143,7 @@ fn fault() -> impl Strategy<Value = Fault> {
     ]
 }
 
-/// Several, or one of a kind that may make something whole of what another one has left, which nobody could tell from an event.
+/// Several, or one of a kind that may complete what another one has left, so that it cannot be told from an event.
 fn faults() -> impl Strategy<Value = Vec<(Index, Fault)>> {
     prop_oneof![
         6 => vec((any::<Index>(), fault()), 1..4),

@@ -24,7 +24,7 @@ fn address() -> Option<String> {
     address
 }
 
-/// The broker's listener so many ports after the plain one: SASL over TLS is the next, SASL without it the second.
+/// The broker's listener `after` ports behind the plain one: SASL over TLS is the next, SASL without it the second.
 fn listener(address: &str, after: u16) -> String {
     let (host, port) = address.rsplit_once(':').expect("an address has a port");
     format!("{host}:{}", port.parse::<u16>().expect("a port is a number") + after)

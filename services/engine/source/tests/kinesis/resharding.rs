@@ -67,7 +67,7 @@ async fn the_end_of_a_shard_is_a_position_that_other_readers_go_on_from() {
     Box::new(reader).close().await;
     let children = topic.shards().await.split_off(1);
     topic.fill(&children[0], 10..20).await;
-    // the offset is for what nobody has read; what follows from the parent is not lost
+    // the offset is for shards without a reader so far; what follows from the parent is not lost
     let (mut reader, mut second) = (topic.open_as("two", Offset::Latest), Seen::after(&first.stored));
     second.read(&mut reader, |seen| seen.count() >= 10).await;
     assert_eq!(second.events[&topic.partition(&children[0])], (10..20).collect::<Vec<_>>());

@@ -53,7 +53,7 @@ pub(crate) fn source(endpoint: &str, stream: &str, offset: Offset) -> SourceConf
 }
 
 impl Stream {
-    /// A new one with so many shards.
+    /// A new one with this number of shards.
     pub(crate) async fn make(endpoint: &str, shards: i32) -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let name = format!("test-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));

@@ -9,7 +9,7 @@ use tokio::net::{TcpListener, TcpStream};
 /// An answer to a request for records.
 #[derive(Debug, Clone)]
 pub(crate) enum Answer {
-    /// So many records, and so many milliseconds behind.
+    /// Records, and how many milliseconds they are behind.
     Records(Vec<u64>, u64),
     /// An error of this name.
     Error(&'static str),

@@ -138,7 +138,7 @@ async fn who_may_not_read_is_told_in_one_line() {
 
 #[tokio::test]
 async fn a_service_that_is_away_is_waited_for() {
-    let mut reader = open("http://127.0.0.1:9"); // nobody listens there
+    let mut reader = open("http://127.0.0.1:9"); // no server listens there
     let waiting = timeout(LONG / 10, async {
         loop {
             match reader.next().await {

@@ -63,7 +63,7 @@ impl Broker {
         answer.split_once("\r\n\r\n").map(|(_, body)| body.to_owned()).unwrap_or_default()
     }
 
-    /// A topic with so many partitions; 0 makes a plain one.
+    /// A topic with this number of partitions; 0 makes a plain one.
     pub(crate) async fn topic(&self, partitions: u32) -> Topic {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let name = format!("test-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
@@ -127,7 +127,7 @@ impl Topic {
         self.send(partition, &events).await;
     }
 
-    /// Sends the events of these numbers in batches of so many.
+    /// Sends the events of these numbers in batches of this size.
     pub(crate) async fn fill_batched(&self, numbers: Range<u64>, batch: u32) {
         let mut producer = self.producer(None, Some(batch)).await;
         let mut sent = Vec::new();

@@ -119,7 +119,7 @@ pub(crate) fn contents(files: &Files) -> Contents {
     contents
 }
 
-/// The same, decoded by so many threads.
+/// The same, decoded by this number of threads.
 pub(crate) fn batches_of(files: &Files, threads: usize) -> Vec<Batch> {
     let mut batches = Vec::new();
     let end = files.read_parallel(None, threads, |batch| {
@@ -130,7 +130,7 @@ pub(crate) fn batches_of(files: &Files, threads: usize) -> Vec<Batch> {
     batches
 }
 
-/// Blocks and lines of so many bytes at most.
+/// Limits of blocks and lines, in bytes.
 pub(crate) fn limits(block: usize, line: usize) -> Limits {
     Limits { block, line }
 }

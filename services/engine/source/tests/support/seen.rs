@@ -67,12 +67,12 @@ impl Seen {
             let step = timeout(LONG, stream.next()).await;
             let step = step.unwrap_or_else(|_| panic!("nothing more came after {self:?}"));
             self.take(stream, step.expect("reads on")).await;
-            // ends of partitions are told of again and again
+            // ends of partitions are reported again and again
             assert!(Instant::now() < end, "what is waited for does not come after {self:?}");
         }
     }
 
-    /// Reads until the ends of so many partitions are reached.
+    /// Reads until the ends of this number of partitions are reached.
     pub(crate) async fn read_up(&mut self, stream: &mut dyn Stream, partitions: usize) {
         self.caught_up.clear();
         self.read(stream, |seen| seen.caught_up.len() == partitions).await;

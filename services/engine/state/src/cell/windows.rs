@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-/// So many periods, the newest and those right before it, are kept in place.
+/// Periods that are kept in place, the newest and those right before it.
 const FEW: usize = 7;
 
 /// Counts by period, the newest periods alone; a count of 0 is none.

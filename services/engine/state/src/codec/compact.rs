@@ -25,7 +25,7 @@ use smallvec::SmallVec;
 /// Whose value it is, and from when.
 type Event = (i64, u64);
 
-/// So many bytes of an id may be those of the one before, at most: what is read takes no more than so many times its bytes.
+/// Most bytes that an id may share with the one before: decoded ids take at most this many times the bytes read.
 const MOST_IN_COMMON: usize = 255;
 
 /// Appends an entity.

@@ -10,7 +10,7 @@ use std::fs::File;
 use std::path::Path;
 
 impl Disk {
-    /// Writes it to a folder in which nothing lies; nobody changes anything meanwhile.
+    /// Writes it to an empty folder; nothing may change meanwhile.
     pub(super) fn write_anew(&self, folder: &Path, options: FileOptions) -> Result<(), Error> {
         let _writing = self.writing.lock();
         let db = Database::builder(folder).open().map_err(cannot_open(folder))?;

@@ -11,8 +11,8 @@ use quick_cache::Weighter;
 use quick_cache::sync::{Cache as Entries, GuardResult};
 use std::sync::Arc;
 
-/// Entities of limited weight in bytes; those not used for long go first. Of a key under which nothing lies, that is
-/// known too, once somebody has looked.
+/// Entities of limited weight in bytes; those not used for long go first. It also knows which keys hold nothing, once they
+/// were read.
 pub(super) struct Cache {
     entries: Entries<Key, Known, Weight, RandomState>,
     largest: u64,

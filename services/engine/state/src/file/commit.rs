@@ -76,7 +76,7 @@ impl Disk {
         let written = batch.commit().map_err(failed("commit"));
         let mut timeline = self.timeline.lock();
         if written.is_err() {
-            *timeline = None; // made anew from what is there
+            *timeline = None; // rebuilt from what is there
         }
         for (key, change) in changes {
             if let Some(timeline) = timeline.as_mut() {

@@ -1,5 +1,5 @@
-//! Making the store of a folder, in one step as far as anybody sees: a marker lies beside it until all of it is there, so
-//! that the next one begins anew where this one is killed, or its disk is full.
+//! Makes the store of a folder, in one step for its users: a marker lies beside it until all of it is there. Where a process is
+//! killed before that, or its disk is full, the next one starts again.
 
 use super::disk::Refusal;
 use rustix::fs::OFlags;
@@ -17,7 +17,7 @@ const VERSION: &str = "version";
 const TABLES: &str = "keyspaces";
 const JOURNAL: &str = "jnl";
 
-/// A store that is being made. Whoever drops it leaves the marker behind.
+/// A store that is being made. Dropping it leaves the marker behind.
 #[derive(Debug)]
 pub(super) struct Making {
     folder: PathBuf,
@@ -46,7 +46,7 @@ impl Making {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     match lies_in(folder)? {
                         Lies::Store => return Ok(None),
-                        Lies::Part if marker.try_exists()? => continue, // somebody makes it at this moment
+                        Lies::Part if marker.try_exists()? => continue, // another process makes it at this moment
                         Lies::Part => return Err(Refusal::Part.into()),
                         Lies::Nothing => std::fs::create_dir_all(folder)?,
                     }
@@ -67,7 +67,7 @@ impl Making {
                 Err(TryLockError::Error(error)) => return Err(error.into()),
             }
             if !is_still(&lock, &marker)? {
-                continue; // whoever held it has finished in between
+                continue; // its holder has finished in between
             }
             let is_begun = lock.metadata()?.len() > 0;
             match lies_in(folder)? {
@@ -79,7 +79,7 @@ impl Making {
                     lock.sync_all()?;
                     sync(folder)?;
                 }
-                // an empty one was left by somebody who came too late
+                // an empty one was left by a process that came too late
                 lies => {
                     std::fs::remove_file(&marker)?;
                     return if lies == Lies::Store { Ok(None) } else { Err(Refusal::Part.into()) };

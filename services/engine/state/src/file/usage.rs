@@ -22,7 +22,7 @@ pub(super) struct Walk {
 }
 
 impl Walk {
-    /// Looks at so many rows more, and says what is known.
+    /// Looks at `keys` further rows, and says what is known.
     pub(super) fn go_on(&mut self, disk: &Disk, keys: usize) -> Result<Usage, Error> {
         let ended = self.step(disk, keys)?;
         if !ended && let Some(last) = &self.last {
@@ -57,7 +57,7 @@ impl Walk {
     }
 }
 
-/// What is under way: at most so many rows of each part; how many there were.
+/// What is under way: at most `keys` rows of each part; how many there were.
 fn work(disk: &Disk, keys: usize, sample: &mut Sample) -> Result<u64, Error> {
     let before = sample.sampled();
     for space in WORK {

@@ -5,7 +5,7 @@ use crate::usage::{Purpose, Sample};
 use crate::{Entity, Error, Format, Key, Space, Stored, Usage, codec};
 use std::sync::Arc;
 
-/// Of the places of a table, so many have an entry on average: 7/8 at most, half of it after it has grown.
+/// Share of a table's places that have an entry, on average: 7/8 at most, half of it after it has grown.
 const FILLED: f64 = 0.66;
 /// The two counts of an `Arc`.
 const COUNTS: usize = 16;
@@ -34,7 +34,7 @@ impl MemoryStore {
     }
 }
 
-/// At most so many entries of a table, and how many it has.
+/// At most `most` entries of a table, and how many it has.
 fn first(shard: &Shard, most: usize) -> (Vec<(Key, Arc<Entity>)>, usize) {
     let shard = shard.read();
     (shard.iter().take(most).cloned().collect(), shard.len())

@@ -10,7 +10,7 @@ pub(super) enum Bug {
     PositionFirst,
     /// Neither a writer's epoch nor its position is compared.
     NoLease,
-    /// Nobody remembers which events were taken in.
+    /// The store does not remember which events were taken in.
     NoMemory,
     /// No shard remembers which batch was the last one there.
     NoMarkers,
@@ -29,14 +29,14 @@ impl Bug {
     }
 }
 
-/// A batch of which nobody will know that it was there.
+/// A batch that leaves no trace of its event ids.
 pub(super) fn forgotten(mut commit: Commit) -> Commit {
     commit.writes.retain(|(key, _)| key.scope.space() != Space::Seen);
     commit.absent.retain(|key| key.scope.space() != Space::Seen);
     commit
 }
 
-/// The script of a commit by whoever believes to be the writer.
+/// The script of a commit that does not check the lease: every process that believes to be the writer may commit.
 pub(super) fn unguarded(commit: &str) -> String {
     let guard = |line: &str| line.contains("if writer[1] ~=") || line.contains("(writer[2] or '') ~=");
     commit.lines().filter(|line| !guard(line)).collect::<Vec<_>>().join("\n")

@@ -1,4 +1,4 @@
-//! Entities that were read or written here, until the server tells that somebody else changed them.
+//! Entities that were read or written here, until the server tells that another client changed them.
 //!
 //! An answer may be overtaken by the news that what it says is outdated. So each part of the keys has a counter which
 //! goes up with such news: an answer is kept only if the counter stands where it stood when the question was asked.

@@ -22,7 +22,7 @@ pub(super) struct Change {
     first: bool,
     /// What lies there afterwards.
     merged: Option<Arc<Entity>>,
-    /// Of what lies there afterwards. Wherever it is, it stands for these values: what is merged anew has another one.
+    /// Of what lies there afterwards. Wherever it is, it stands for these values: what is merged again has another one.
     stamp: Stamp,
     /// The same as it is stored, or where it is moved from; empty where nothing is.
     value: Vec<u8>,
@@ -170,7 +170,7 @@ impl Change {
         self.first
     }
 
-    /// What lies there afterwards, as far as is known: what is moved keeps a stamp that nobody here has looked at.
+    /// What lies there afterwards, as far as is known: what is moved keeps a stamp that this process does not know.
     pub(super) fn leaves(&self) -> Known {
         self.merged.clone().map(|entity| (self.stamp, entity))
     }

@@ -30,7 +30,7 @@ pub(super) enum Verdict {
     Skipped,
     /// The batch was refused, as a key was not new.
     Refused,
-    /// A later batch of the writer is there: this one was brought to its end by somebody else.
+    /// A later batch of the writer is there: another process has completed this one.
     Passed,
 }
 
@@ -60,7 +60,7 @@ impl Shared {
         let mut place = end.join(&changes);
         self.encode(&mut changes)?;
         place.is_next(&mut changes).await;
-        self.encode(&mut changes)?; // what was merged anew
+        self.encode(&mut changes)?; // what was merged again
         if !is_due(due).await {
             return Ok(Outcome::LostLease);
         }
@@ -162,7 +162,7 @@ async fn is_due(due: Option<Receiver<()>>) -> bool {
     }
 }
 
-/// About so many bytes are changes in a call.
+/// About how many bytes changes take in a call.
 pub(super) fn bytes(changes: &[Change]) -> usize {
     changes.iter().map(|change| 32 + change.name.len() + change.value().len()).sum()
 }

@@ -1,8 +1,8 @@
 //! Filling a generation beside the live one, and going on with it everywhere.
 //!
-//! A generation is filled by one process, which nobody reads or writes with: its values are put there as they are, without
-//! comparing. Then the pointer to the live one moves. Each batch that is committed to one server looks at the pointer in the
-//! script that applies it, so that none goes into a generation that is left. In a cluster the rows of the writers are raised
+//! One process fills a generation, and no other reads or writes it: values are put there as they are, without comparing. Then
+//! the pointer to the live one moves. Each batch that is committed to one server looks at the pointer in the script that
+//! applies it, so that none goes into a generation that is left. In a cluster the rows of the writers are raised
 //! after the pointer has moved; what was committed between the two is in the positions of the old generation alone, and
 //! is read again from its source. Leases of different generations never look alike: epochs begin at a number of the
 //! generation.
@@ -22,16 +22,16 @@ use std::time::Duration;
 
 /// How often a process looks which generation is live.
 pub(super) const LOOKS_EVERY: Duration = Duration::from_secs(1);
-/// Those who have not looked yet still read the generation that was left.
+/// Processes that have not looked yet still read the generation that was left.
 const LEFT_FOR: Duration = Duration::from_secs(600);
-/// Whoever was asleep for a moment reads the former one for no longer, where it is to go at once.
+/// How long the previous generation stays where it is to go at once: a process that was asleep for a moment still reads it.
 const READ_FOR: Duration = Duration::from_secs(5);
-/// So many entities are put with one request to each server.
+/// Entities that are put with one request to each server.
 const AT_ONCE: usize = 500;
-/// A writer's row that nobody writes goes after a year.
+/// A writer's row expires a year after it was last written.
 const ROW_LIVES_MS: i64 = 31_536_000_000;
 
-/// What is live, and a number that no generation had: whoever has an earlier one can no longer make it live. KEYS: the pointer.
+/// What is live, and a number that no generation had: an earlier number can no longer be made live. KEYS: the pointer.
 const BEGIN: &str = "
 local live, last = tonumber(redis.call('HGET', KEYS[1], 'live')), tonumber(redis.call('HGET', KEYS[1], 'last') or '0')
 if last < live then last = live end
@@ -50,7 +50,7 @@ if ARGV[3] ~= '' then redis.call('HSET', KEYS[1], 'import', ARGV[3]) end
 return 1";
 
 /// The same with slots, on one server. KEYS: the pointer; slots of the live generation and of the next; watermarks of the live
-/// one. ARGV: the live generation, the next, that name, 1 where nobody may have written to the live one.
+/// one. ARGV: the live generation, the next, that name, 1 where the live one must never have been written to.
 const SWITCH: &str = "
 local pointer = redis.call('HMGET', KEYS[1], 'live', 'last')
 if pointer[1] == ARGV[2] then return 1 end
@@ -72,13 +72,13 @@ pub(super) struct Begun {
     clean: u32,
     /// The last one when those that did not become live were removed.
     cleared: Option<u32>,
-    /// The last one that has all slots of the former one; in a cluster.
+    /// The last one that has all slots of its predecessor; in a cluster.
     pub(super) brought: Option<u32>,
 }
 
 impl Begun {
-    /// Those that are live no more, or did not become it. Something may be left of each: whoever filled it may have been killed
-    /// after a later one was live already, or before the former one had a time limit.
+    /// Those that are no longer live, or never became so. Something may be left of each: the process that filled it may have been
+    /// killed after a later one was live already, or before the previous one had a time limit.
     fn left_behind(&self) -> impl Iterator<Item = u32> + use<> {
         let (live, former) = (self.live, self.former);
         let first = if former.is_some() { self.clean } else { live };
@@ -112,7 +112,7 @@ impl RedisStore {
         })
     }
 
-    /// Whether nobody has ever written an event to the live generation.
+    /// Whether no event was ever written to the live generation.
     ///
     /// # Errors
     /// When the servers cannot be used.
@@ -185,7 +185,7 @@ impl Shared {
         Ok(removed)
     }
 
-    /// Which generations there have been; that is asked anew, as another one than this may be live by now.
+    /// Which generations there have been. It asks the server again, because another one than this may be live by now.
     pub(super) async fn begun(&self) -> Result<Begun, Error> {
         let meta = self.names.meta();
         let asked = self.link.send(&meta, |mut connection| {
@@ -315,8 +315,8 @@ impl Filling {
         })
     }
 
-    /// Makes this generation the live one, and has the former one expire; false where another one has become live meanwhile,
-    /// or, where the live one has to be `untouched`, somebody has written to it.
+    /// Makes this generation the live one, and has the previous one expire. False where another one has become live meanwhile or,
+    /// where the live one has to be `untouched`, was written to.
     ///
     /// # Errors
     /// When the servers cannot be used.
@@ -374,7 +374,7 @@ impl Filling {
         })
     }
 
-    /// What was given out in the former generation of a cluster while this one became live; before its keys expire.
+    /// Copies slots that the previous generation of a cluster gave out while this one became live, before its keys expire.
     pub(super) async fn bring_slots(&self) -> Result<(), Error> {
         match self.live.link.is_cluster() {
             true => self.live.bring_between(&self.live.names, &self.names).await,
@@ -421,7 +421,7 @@ impl Filling {
 }
 
 impl Shared {
-    /// What is live now, where it is another generation than this one, or was made anew by another version.
+    /// What is live now, where it is another generation than this one, or was made again by another version.
     pub(super) async fn successor(&self) -> Result<Option<Self>, Error> {
         let live = meta::open(&self.link, &self.names).await.map_err(|error| match error {
             Error::Open { source, .. } => Error::Failed { action: "find what is live", source },

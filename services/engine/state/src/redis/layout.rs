@@ -55,7 +55,7 @@ impl Names {
         Ok(Self { service: service.to_owned(), generation, prefix, shards: None })
     }
 
-    /// Those of a generation, which lies in so many shards, where it lies in shards.
+    /// Those of a generation; `shards` is the number of its shards, where it lies in shards.
     pub(super) fn of_generation(&self, generation: u32, shards: Option<u16>) -> Self {
         let (service, prefix) = (self.service.clone(), format!("rw:{}:{generation}:", self.service));
         Self { service, generation, prefix, shards: shards.map(Shards::new) }

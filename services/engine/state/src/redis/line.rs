@@ -1,9 +1,9 @@
 //! The line in which the commits of one process stand.
 //!
-//! Its closer and its writers change the same counters all the time, and would refuse each other's batches. So a commit is put
-//! together on what those before it will leave, is encoded while they are carried out, and is sent when the last of them is over or gives up.
-//! Where one of them had to be merged anew, those behind it rest on what it has left in the end. Where one came to nothing, no key
-//! has the stamp that it was to leave: the script finds that the key has moved, as it does with the commits of other processes.
+//! Its closer and its writers change the same counters all the time, and would refuse each other's batches. So a commit builds on
+//! what those before it will leave. It is encoded while they are carried out, and sent when the last of them ends or gives up.
+//! Where one of them had to be merged again, those behind it build on what it has left in the end. Where one failed, no key has
+//! the stamp that it was to leave: the script finds that the key has moved, as it does with the commits of other processes.
 
 use super::cache::Known;
 use super::change::Change;
@@ -24,8 +24,8 @@ pub(super) struct Line {
     joined: AtomicU64,
 }
 
-/// What lies under keys that were merged anew by those in the line that are over: whoever stands behind them was put together on
-/// what they were to leave at first.
+/// What lies under keys that ended commits of the line had to merge again. Commits behind them were built on what these were
+/// to leave at first.
 type Renewed = HashMap<Vec<u8>, Anew, RandomState>;
 
 struct Anew {
@@ -41,7 +41,7 @@ struct Left {
     turn: u64,
 }
 
-/// The end of the line: whoever has it is the next one in it, and may put together what it commits.
+/// The end of the line: its holder is the next one in it, and may build its commit.
 pub(super) struct End<'l> {
     line: &'l Line,
     turn: u64,
@@ -66,7 +66,7 @@ impl Line {
         End { line: self, turn: self.joined.fetch_add(1, Ordering::AcqRel) + 1, end }
     }
 
-    /// What will lie under a key, as far as somebody in the line changes it.
+    /// What will lie under a key, if a commit in the line changes it.
     pub(super) fn leaves(&self, name: &[u8]) -> Option<Known> {
         self.left.lock().get(name).map(|left| left.known.clone())
     }
@@ -77,7 +77,7 @@ impl Line {
         self.refused.load(Ordering::Relaxed)
     }
 
-    /// Whether nobody in it changes anything.
+    /// Whether no commit in it changes anything.
     #[cfg(test)]
     pub(super) fn is_empty(&self) -> bool {
         self.left.lock().is_empty()
@@ -108,7 +108,7 @@ impl Place<'_> {
         let mut merged = Vec::new();
         for change in changes.iter_mut() {
             if change.is_first() {
-                continue; // nothing may lie there, whatever somebody before was to leave
+                continue; // nothing may lie there, whatever an earlier commit was to leave
             }
             if let Some(anew) = self.renewed.get_mut(&change.name).filter(|anew| anew.concerns >= self.turn) {
                 change.rest_on(anew.known.take());
@@ -125,7 +125,7 @@ impl Place<'_> {
         }
     }
 
-    /// Notes what changes will leave that a server has refused, and that were merged anew.
+    /// Notes what changes will leave that a server has refused, and that were merged again.
     pub(super) fn renew<'c>(&mut self, changes: impl Iterator<Item = &'c Change>) {
         self.line.refused.fetch_add(1, Ordering::Relaxed);
         self.note_renewed(&changes.collect::<Vec<_>>());
@@ -157,7 +157,7 @@ impl Drop for Place<'_> {
         drop(left);
         if let Some(over) = self.over.take() {
             self.renewed.retain(|_, anew| anew.concerns > self.turn);
-            let _ = over.send(std::mem::take(&mut self.renewed)); // there may be nobody behind it
+            let _ = over.send(std::mem::take(&mut self.renewed)); // it fails where no commit is behind it
         }
     }
 }

@@ -26,7 +26,7 @@ pub(super) struct Live {
 /// Word of how the state grows.
 const GROWTH: &str = "growth";
 
-/// Leaves a word in a state alone: one that was purged does not come back as half of one, which nobody could open.
+/// Writes a note only to a state that is there: a purged one does not come back as a part, which could not be opened.
 const TELL: &str =
     "if redis.call('HEXISTS', KEYS[1], 'format') == 1 then redis.call('HSET', KEYS[1], ARGV[1], ARGV[2]) end";
 

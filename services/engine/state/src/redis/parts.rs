@@ -7,8 +7,8 @@
 //!    watermarks comes last: who sees how far a writer has come sees all it did before.
 //! 3. *Finish*: the position moves, and the record goes.
 //!
-//! Whoever acquires a writer finds the record, if there is one, and goes through 2 and 3 first. It does not matter how many do
-//! so at once, and from where each of them goes on: see `docs/protocol.md`.
+//! A process that acquires a writer finds the record, if there is one, and does 2 and 3 first. Any number of processes may do so
+//! at once, and continue from any step: see `docs/protocol.md`.
 
 use super::change::{Change, Told};
 use super::commit::{Verdict, bytes, is_not_new, verdict};
@@ -24,7 +24,7 @@ use rankwright_redis::redis::{cmd, pipe};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// A batch that is under way for longer is nobody's: its writer was killed, or stands still.
+/// Most time that a batch is under way: of an older one the writer was killed, or is suspended.
 const UNDER_WAY: Duration = Duration::from_secs(1);
 
 /// What became of a batch in its shards.
@@ -34,7 +34,7 @@ pub(super) enum Brought {
     Whole,
     /// None of it is, and none will be.
     Refused,
-    /// Somebody else has brought it to its end, whichever that was.
+    /// Another process has brought it to its end, as a whole or not at all.
     Passed,
 }
 
@@ -48,7 +48,7 @@ impl Shared {
         }
     }
 
-    /// Raises the epoch, and brings the batch to its end that a former holder has begun.
+    /// Raises the epoch, and completes the batch that a previous holder has begun.
     async fn acquire_and_redo(&self, writer: Writer) -> Result<Lease, Error> {
         let name = self.names.writer(&writer);
         let raised = self.link.send(&name, |mut connection| {
@@ -114,7 +114,7 @@ impl Shared {
         Ok((epoch == Some(lease.epoch)).then(|| number.unwrap_or(0)))
     }
 
-    /// Brings to their ends the batches that nobody is about to finish. In one server a commit is whole at any time.
+    /// Completes the batches whose writers are gone. In one server a commit is whole at any time.
     pub(super) async fn settle(&self) -> Result<(), Error> {
         if !self.link.is_cluster() {
             return Ok(());
@@ -217,7 +217,7 @@ impl Shared {
                 self.wrote(part);
                 return Ok(Brought::Whole);
             }
-            part.iter().for_each(|change| self.cache.remove(&change.name)); // somebody else wrote it
+            part.iter().for_each(|change| self.cache.remove(&change.name)); // another process wrote it
             return match verdict {
                 Verdict::Skipped => Ok(Brought::Whole),
                 Verdict::Refused => Ok(Brought::Refused),

@@ -45,7 +45,7 @@ impl Shared {
             return Ok(Vec::new());
         }
         let asked: Vec<Asked> = wanted.iter().map(|(_, name)| self.cache.ask(name)).collect();
-        // whether an event is new is decided by who takes the commit: a former server would say again and again that it is
+        // the server that takes the commit decides whether an event is new: a former master would say again and again that it is
         let decides = wanted.iter().all(|(key, _)| key.scope.space() == Space::Seen);
         let link = if decides { &self.link } else { &self.reading };
         let values = self.values_by(link, wanted.iter().map(|(_, name)| name.as_slice())).await?;

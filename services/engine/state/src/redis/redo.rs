@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// First byte of a record: its version.
 const VERSION: u8 = 1;
 
-/// A batch, whoever brings it to its end: what it does does not depend on what lies under its keys.
+/// A batch that any process can complete: its effect does not depend on what lies under its keys.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Batch {
     /// Where the writer stands afterwards.

@@ -47,7 +47,7 @@ pub(super) struct Call<'s> {
 }
 
 impl<'s> Call<'s> {
-    /// With so many keys; keys and arguments have about so many bytes.
+    /// With this number of keys; keys and arguments have about this number of bytes.
     pub(super) fn of(script: &'s Script, keys: usize, bytes: usize) -> Self {
         let mut command = Cmd::with_capacity(16 + 5 * keys, 1024 + bytes);
         command.arg("EVALSHA").arg(script.get_hash()).arg(keys);
@@ -80,14 +80,14 @@ pub(super) const LOST: i64 = 1;
 pub(super) const MOVED: i64 = 2;
 pub(super) use cluster::{PASSED, REFUSED, SKIPPED};
 
-/// The task is the holder's if it was nobody's or its own.
+/// The task is the holder's if it was free or its own.
 const HOLD: &str = "
 local holder = redis.call('GET', KEYS[1])
 if holder and holder ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return 1";
 
-/// The writer's epoch is raised: whoever held it before can no longer commit. ARGV: what epochs begin above.
+/// The writer's epoch is raised: its previous holder can no longer commit. ARGV: what epochs begin above.
 const ACQUIRE: &str = "
 redis.call('HSETNX', KEYS[1], 'epoch', ARGV[1])
 local epoch = redis.call('HINCRBY', KEYS[1], 'epoch', 1)

@@ -6,7 +6,7 @@
 //! of a ranking are some fifty short commands, which go to all servers at once. Shards are spread evenly over the slots.
 //!
 //! Two parts of the keys have a shard of their own each. Ids of events: whether all those of a batch are new is decided by
-//! one script. Watermarks: they are written after everything else of a batch, so that whoever sees one sees what is behind
+//! one script. Watermarks: they are written after everything else of a batch, so that a reader of one sees what is behind
 //! it (see `parts`).
 
 use crate::{Key, Space};
@@ -31,7 +31,7 @@ pub(super) struct Shards {
 }
 
 impl Shards {
-    /// So many, and the two that are special.
+    /// `count` shards, and the two special ones.
     pub(super) fn new(count: u16) -> Self {
         let tags = (0..count).map(|number| tag(number, count));
         Self { tags: tags.chain(["seen", "watermarks"].map(String::from)).collect() }

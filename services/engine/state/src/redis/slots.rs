@@ -1,9 +1,9 @@
 //! Numbers of what features are known by, which every generation keeps.
 //!
 //! On one server the script that makes a generation live copies them in that moment. In a cluster they are copied before the
-//! pointer moves, and some may be given out in between: whoever moves it brings these over then, and should it be killed before, whoever
-//! next wants to know the numbers of the generation. After the pointer has moved nothing that is given out in the former one
-//! counts, so once is enough.
+//! pointer moves, and some may be given out in between. The process that moves the pointer copies these afterwards. If it is
+//! killed before that, the next process that needs the generation's numbers does it. After the pointer has moved, numbers that
+//! the previous generation gives out do not count, so once is enough.
 
 use super::generation::Begun;
 use super::layout::Names;
@@ -11,11 +11,11 @@ use super::{Shared, failed};
 use crate::{Error, Fingerprint, Slot};
 use rankwright_redis::redis::{Script, cmd};
 
-/// So many slots are asked for at once: a script has room for some thousands of values at a time.
+/// Slots that are asked for at once: a script has room for some thousands of values at a time.
 const SLOTS_AT_ONCE: usize = 4_000;
 
-/// Goes on with the numbers of a former generation. One that is taken stays with whom it was given to: what has it in the former
-/// one was given it when that was live no more. KEYS: the slots. ARGV: fingerprints, in the order of their numbers.
+/// Continues the numbers of the previous generation. A number that is taken keeps its meaning: in the previous generation it was
+/// given out when that was no longer live. KEYS: the slots. ARGV: fingerprints, in the order of their numbers.
 const BRING: &str = "
 local count = redis.call('HLEN', KEYS[1])
 for i, fingerprint in ipairs(ARGV) do
@@ -62,7 +62,7 @@ impl Shared {
         self.slots_of(&self.names.slots()).await
     }
 
-    /// Brings over what was given out in the former generation while this one became live, where that was not done yet.
+    /// Copies what the previous generation gave out while this one became live, where that was not done yet.
     pub(super) async fn bring_slots(&self) -> Result<(), Error> {
         if !self.link.is_cluster() {
             return Ok(());

@@ -9,13 +9,13 @@ use rankwright_redis::redis::{Cmd, Script, cmd};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// So many keys are asked for at once.
+/// Keys that are asked for at once.
 const AT_ONCE: usize = 1000;
-/// So many at first, where it is not known how large what lies under them is, and then as many as have about so many bytes: they
-/// come with one answer, which has a time limit.
+/// Keys of the first request, when the size of their values is not known, and about the bytes of later ones: an answer has a
+/// time limit.
 pub(super) const FIRST: usize = 16;
 const ANSWER: usize = 8 << 20;
-/// At most so many times as many as before: small ones may lie before large ones.
+/// How many times as many as before a request may ask for: small ones may lie before large ones.
 const GROWTH: usize = 4;
 
 /// What lies under some of the names that are gone through.
@@ -69,7 +69,7 @@ impl Shared {
     }
 
     /// What lies under some names. It comes over the link that the names have come over: where sentinels name the
-    /// server, the other one may lead to a former one for a while, which does not have what is there now.
+    /// server, the other one may lead to a former master for a while, which does not have what is there now.
     pub(super) async fn page(&self, names: &[Vec<u8>]) -> Result<Page, Error> {
         let values = self.values_by(&self.link, names.iter().map(Vec::as_slice)).await?;
         let bytes: usize = values.iter().flatten().map(Vec::len).sum();
@@ -218,7 +218,7 @@ impl Shared {
         Ok(removed)
     }
 
-    /// What somebody wrote to meanwhile is looked at again.
+    /// What another process wrote to meanwhile is looked at again.
     pub(super) async fn rewrite(&self, change: &Rewrite) -> Result<u64, Error> {
         let swap = Script::new(SWAP);
         let (mut changed, mut left) = (0, self.all_values().await?);
@@ -238,7 +238,7 @@ impl Shared {
         Ok(changed)
     }
 
-    /// Puts what is left of an entity in its place, unless somebody wrote to it; whether it did.
+    /// Puts what is left of an entity in its place, unless another process wrote to it; whether it did.
     async fn swap(
         &self,
         swap: &Script,

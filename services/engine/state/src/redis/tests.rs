@@ -108,7 +108,7 @@ fn writers_of_two_processes_lose_nothing_of_each_other() {
     });
 }
 
-/// Keys that nobody has asked for, on each server. News takes its way; it is here before the answer to a question that its
+/// Keys that were not asked for yet, on each server. News takes its time; it is here before the answer to a question that its
 /// server is asked after it.
 fn unknown(number: u64) -> Vec<Key> {
     (0..64).map(|other| item(&format!("new {number} {other}"))).collect()
@@ -352,7 +352,7 @@ fn commits_of_one_process_that_come_at_once_lose_nothing_of_each_other() {
     });
 }
 
-/// Whoever stands behind a commit that was refused is told what came of it.
+/// A commit behind one that was refused learns what came of that.
 #[test]
 fn one_write_of_another_process_refuses_few_of_those_that_stand_in_line() {
     with_server(|settings| async move {

@@ -23,13 +23,13 @@ const IN_TABLES: f64 = 60.0;
 /// What name and value cost besides, with what the allocator rounds up: estimated as measured with Redis 7.0.
 const HEADERS: f64 = 50.0;
 const ROUNDED: f64 = 1.1;
-/// A database of at most so many times the sample is looked at as a whole.
+/// A database of at most this many times the sample is looked at as a whole.
 const HARDLY_LARGER: u64 = 2;
-/// So many times as many random keys are asked for as are wanted, where most are those of other services.
+/// How many times as many random keys are asked for as are wanted, where most are those of other services.
 const ROUNDS: usize = 8;
-/// So many commands go at once.
+/// Commands that are sent at once.
 const AT_ONCE: usize = 250;
-/// So many keys of an index, of its first and of its last ones, are looked at in all shards together.
+/// Keys of an index, of its first and of its last ones, that are looked at in all shards together.
 const LISTED: usize = 64;
 
 const INDEXED: [Space; 5] = [Space::Joins, Space::Outbox, Space::Seen, Space::Waiting, Space::Watermarks];
@@ -230,7 +230,7 @@ fn estimated(name: &[u8], length: RedisResult<Value>) -> Option<f64> {
     Some(room_of(name.len() as f64 + length))
 }
 
-/// What a key takes whose name and value have so many bytes.
+/// Memory of a key whose name and value have this number of bytes.
 pub(crate) fn room_of_key(name: usize, value: usize) -> f64 {
     room_of((name + value) as f64)
 }

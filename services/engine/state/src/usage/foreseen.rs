@@ -1,6 +1,6 @@
 //! What values will take in Redis, before they are there: from a sample of their keys, of any number of writes.
 //!
-//! A key is in the sample if its hash begins with so many zero bits; whenever the sample is full, one more is wanted, and
+//! A key is in the sample if its hash begins with a number of zero bits. Whenever the sample is full, one more bit is wanted, and
 //! about half of it goes (P. B. Gibbons, Distinct sampling for highly-accurate answers, VLDB 2001). Each key of the sample
 //! has all that was written to it, and stands for as many keys as there are for one of such a hash.
 
@@ -11,7 +11,7 @@ use foldhash::fast::FixedState;
 use std::collections::HashMap;
 use std::hash::BuildHasher;
 
-/// So many keys, at most.
+/// Most keys of the sample.
 const MOST: usize = 4096;
 /// `rw:default:0:`, the start of every key's name.
 const PREFIX: usize = 13;

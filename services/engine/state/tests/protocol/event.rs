@@ -73,11 +73,11 @@ pub(crate) const LATE_RANKING: Story = Story {
     sure: 0,
 };
 
-/// Nobody ever sees the ranking.
+/// No writer ever sees the ranking.
 pub(crate) const NO_RANKING: Story =
     Story { partitions: [&[Kind::Click(0), Kind::Plain(0)], &[Kind::Click(1), Kind::Plain(1)]], sure: 0 };
 
-/// Nobody ever sees the ranking, and one event comes to both, as when a request is sent again to another replica.
+/// No writer ever sees the ranking, and one event comes to both, as when a request is sent again to another replica.
 pub(crate) const REPEATED: Story =
     Story { partitions: [&[Kind::Click(0), Kind::Once], &[Kind::Click(1), Kind::Once, Kind::Plain(1)]], sure: 0 };
 

@@ -1,4 +1,4 @@
-//! Whoever acquired a writer. A step is one operation of the store; anything can happen between
+//! A process that acquired a writer. A step is one operation of the store; anything can happen between
 //! two steps, so that a holder may be overtaken, or long replaced, before its next one arrives.
 
 use super::event::{Clicks, Time};
@@ -101,7 +101,7 @@ impl Holder {
         }
     }
 
-    /// Somebody wrote `keys`, which the stamps will tell it; a closer has something new to look at.
+    /// Another holder wrote `keys`, which the stamps will tell it; a closer has something new to look at.
     pub(crate) fn notice(&mut self, rules: &Rules, keys: Keys, new: bool) {
         match &mut self.at {
             At::Ready(batch, read) => read.stale |= keys & batch.writes.keys(),

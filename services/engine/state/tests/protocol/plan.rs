@@ -31,7 +31,7 @@ fn one_event(rules: &Rules, batch: &mut Batch, known: Values, event: Kind) {
             writes.effects |= plain(0);
             writes.seen = true;
         }
-        // While this partition has not passed the deadline, nobody can seal the record before this batch is committed.
+        // While this partition has not passed the deadline, no closer can seal the record before this batch is committed.
         Kind::Click(click) if own.open() && (batch.watermark <= own.deadline() || rules.has(Bug::NoGuard)) => {
             writes.effects |= clicked(click);
             writes.clicks |= 1 << click;

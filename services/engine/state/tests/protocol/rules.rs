@@ -29,7 +29,7 @@ pub(crate) enum Bug {
     NoMarkers,
     /// The memory of batches lies in each value, and goes away with it.
     MarkersInValues,
-    /// Batch numbers begin anew with each holder.
+    /// Batch numbers start again with each holder.
     NumbersRestart,
     /// A new holder leaves the redo record alone.
     RedoLeft,

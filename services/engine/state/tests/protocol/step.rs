@@ -11,7 +11,7 @@ use super::value::{Values, Writes};
 #[derive(Clone, Copy, Debug)]
 #[expect(dead_code, reason = "what it holds is printed with a counterexample")]
 pub(crate) enum Step {
-    /// So many events, and the join record.
+    /// This number of events, and the join record.
     ReadEvents(u8),
     /// The lowest watermark.
     ReadWatermarks,

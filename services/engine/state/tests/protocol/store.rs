@@ -69,7 +69,7 @@ pub(crate) enum Outcome {
     Skipped,
     /// A value had changed; nothing was done.
     Conflict,
-    /// The lease is somebody else's; nothing was done.
+    /// Another process has the lease; nothing was done.
     Lost,
     /// A key that has to be new is there already; nothing was done.
     Taken,

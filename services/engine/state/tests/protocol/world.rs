@@ -25,7 +25,7 @@ pub(crate) enum What {
     Step(Step),
     /// A holder is gone, with all it had in memory.
     Crash,
-    /// Somebody acquires the writer.
+    /// A process acquires the writer.
     Acquire,
     /// A holder sends its next operation twice; one of the two arrives some time later.
     SendTwice,
@@ -132,7 +132,7 @@ impl World {
 }
 
 impl World {
-    /// Whether somebody lives who acquired the writer last.
+    /// Whether the process lives that acquired the writer last.
     fn held(&self, writer: u8) -> bool {
         let epoch = self.store.rows[usize::from(writer)].epoch;
         let holders = self.holders.iter().filter(|holder| !holder.echo);

@@ -4,9 +4,9 @@ use crate::{Analyzer, Language};
 use hashbrown::HashMap;
 use std::io::{self, Write};
 
-/// So many distinct terms are counted at most,
+/// Most distinct terms that are counted,
 const MOST_TERMS: usize = 5_000_000;
-/// of so many bytes of text together.
+/// and most bytes of their texts together.
 const MOST_BYTES: usize = 128 << 20;
 
 /// Counts the terms of documents, one document after the other.
@@ -117,7 +117,7 @@ impl DictionaryBuilder {
         self.dropped
     }
 
-    /// So many documents may be missing in the count of a term.
+    /// How many documents may be missing in the count of a term.
     pub fn missed(&self) -> u32 {
         self.missed
     }

@@ -22,7 +22,7 @@ const GAIN: c_int = sys::C_API_FEATURE_IMPORTANCE_GAIN;
 const RAW_SCORE: c_int = sys::C_API_PREDICT_RAW_SCORE;
 const CONTRIBUTIONS: c_int = sys::C_API_PREDICT_CONTRIB;
 
-/// The objective looks at pairs with a member among the first so many places: the library's default, or a little
+/// The objective looks at pairs with a member among this number of first places: the library's default, or a little
 /// more than the cutoff, as its manual advises.
 const TRUNCATION: usize = 30;
 
@@ -334,7 +334,7 @@ impl Model {
         Ok(value)
     }
 
-    /// The first so many rounds as text.
+    /// The first `rounds` rounds as text.
     fn save(&self, rounds: usize) -> Result<Vec<u8>, Error> {
         let mut text: Vec<u8> = Vec::new();
         let mut length = 1 << 20;
@@ -352,7 +352,7 @@ impl Model {
         Ok(text)
     }
 
-    /// Total gain by column, over the first so many rounds.
+    /// Total gain by column, over the first `rounds` rounds.
     fn gains(&self, rounds: usize, width: usize) -> Result<Vec<f64>, Error> {
         let mut gains = vec![0.0; width];
         // SAFETY: the handle is live; one value a column of the training data, which has `width` of them.

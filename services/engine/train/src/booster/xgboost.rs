@@ -31,7 +31,7 @@ const BYTES: u64 = 7;
 /// What there is besides for each row.
 const ROW_BYTES: u64 = 16;
 
-/// Where bins are in a file, so many blocks are one page of it: 80 MiB of bins or less.
+/// Where bins are in a file, this number of blocks is one page of it: 80 MiB of bins or less.
 const PAGE: usize = 16;
 
 /// Trains a model as the task says.

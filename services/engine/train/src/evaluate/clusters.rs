@@ -53,7 +53,7 @@ impl Clusters {
     }
 }
 
-/// Adds values, each so many times.
+/// Adds values, each multiplied by `times`.
 pub(super) fn add(sums: &mut Vec<f64>, values: &[f64], times: f64) {
     sums.resize(values.len(), 0.0);
     sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += value * times);

@@ -6,7 +6,7 @@
 use super::gain;
 use crate::lists::Lists;
 
-/// Beyond so many relevant items, a list is sorted after all.
+/// A list with more relevant items than this is sorted after all.
 const FEW: usize = 32;
 
 /// NDCG at a cutoff, for lists that stay the same.

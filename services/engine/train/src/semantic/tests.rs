@@ -17,7 +17,7 @@ fn model(text: &str) -> Model {
 
 const BERT: &str = "{type: semantic, encoder: {type: bert, model: a/b, dim: 8}, itemFields: [title, text]}";
 
-/// Items of one shelf (ten each, as [`shelves`] has them) point nearly the same way, and there are `apart` more that nobody clicks.
+/// Items of one shelf (ten each, as [`shelves`] has them) point nearly the same way, and there are `apart` more without clicks.
 fn by_shelf(apart: usize) -> ItemVectors {
     let mut items = ItemVectors::new(8);
     for item in (0..50 + apart).rev() {

@@ -338,7 +338,7 @@ fn a_version_does_not_take_the_place_of_one_that_it_was_not_compared_with() {
     let mut candidate = training(3).candidate(&store, None, &mut |_| ()).unwrap();
     let before = versions.current("shop");
     assert_eq!(before.as_ref().unwrap().as_ref(), Some(second.id()));
-    versions.select("shop", first.id()).unwrap(); // somebody goes back meanwhile
+    versions.select("shop", first.id()).unwrap(); // the version is rolled back meanwhile
     let overtaken = training(3).publish(&mut candidate.trained, &before, &versions);
     assert!(matches!(overtaken, Err(Error::Publish { source: StoreError::Moved { .. }, .. })), "{overtaken:?}");
     assert_eq!(versions.current("shop").unwrap().as_ref(), Some(first.id()));

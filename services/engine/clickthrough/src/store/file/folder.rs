@@ -82,7 +82,8 @@ impl Folder {
         }
     }
 
-    /// Removes what [`Folder::replace`] has left that was killed; how many parts. Nobody replaces any meanwhile.
+    /// Removes unfinished parts of a [`Folder::replace`] that was killed, and returns how many. No process may replace parts
+    /// meanwhile.
     pub(super) fn sweep(&self) -> Result<u64> {
         let mut count = 0;
         let entries = fs::read_dir(&self.path).map_err(|source| self.failed("list the folder", source))?;
@@ -90,7 +91,7 @@ impl Folder {
             let name = entry.map_err(|source| self.failed("list the folder", source))?.file_name();
             let part = name.to_str().and_then(|name| name.strip_suffix(UNFINISHED)).and_then(Name::parse);
             if let Some(part) = part {
-                let gone = removed(&self.path.join(&name)); // it is not there any more where whoever wrote it goes on
+                let gone = removed(&self.path.join(&name)); // it is gone where its writer goes on
                 let gone = gone.map_err(|error| self.failed_at(&part, "remove what was not put of", error))?;
                 count += u64::from(gone);
             }
@@ -98,7 +99,7 @@ impl Folder {
         Ok(count)
     }
 
-    /// Puts a closed part in the place of another, or of nothing where it has no records; false where somebody writes that one.
+    /// Replaces a part by a closed one, or removes it where that has no records; false where another process writes the part.
     pub(super) fn replace(&self, name: &Name, bytes: &[u8], records: u64) -> Result<bool> {
         let old = self.path_of(name);
         if name.closed.is_none() {
@@ -113,7 +114,7 @@ impl Folder {
             let new = Name { closed: Some((records, digest.value())), ..*name };
             let unfinished = self.path.join(format!("{new}{UNFINISHED}"));
             let mut private = OpenOptions::new();
-            private.write(true).create_new(true).mode(0o600); // nor through a link that somebody has laid there
+            private.write(true).create_new(true).mode(0o600); // nor through a link that another user has put there
             let written = removed(&unfinished).and_then(|_| private.open(&unfinished)).and_then(|mut file| {
                 file.write_all(bytes)?;
                 owner::hand_over(&file, &fs::symlink_metadata(&old)?, &self.path_of(&new))?;

@@ -1,4 +1,4 @@
-//! Whose a part is that is written anew: who forgets may be another user than who serves.
+//! The owner of a rewritten part: `forget` may run as another user than the service.
 
 use std::fs::{File, Metadata, Permissions};
 use std::io;
@@ -6,8 +6,8 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::Path;
 use tracing::warn;
 
-/// Gives a file to the owner of the one whose place it takes, in its mode. Who may not do so says so, and keeps it; nobody may read
-/// it then who could not before.
+/// Gives a file the owner and mode of the one that it replaces. A user without that right gets a warning and keeps the file;
+/// its mode then lets no user read it who could not before.
 pub(super) fn hand_over(file: &File, former: &Metadata, place: &Path) -> io::Result<()> {
     let (own, mut mode) = (file.metadata()?, former.mode() & 0o777);
     if (own.uid(), own.gid()) != (former.uid(), former.gid())
@@ -15,7 +15,7 @@ pub(super) fn hand_over(file: &File, former: &Metadata, place: &Path) -> io::Res
     {
         if fchown(file, None, Some(former.gid())).is_err() {
             let (group, others) = (mode >> 3 & 7, mode & 7);
-            mode = mode & 0o700 | (group & others); // the former group are others now
+            mode = mode & 0o700 | (group & others); // the old group are others now
         }
         let (place, uid, gid) = (place.display(), former.uid(), former.gid());
         match own.uid() == uid {

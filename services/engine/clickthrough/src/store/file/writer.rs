@@ -90,7 +90,7 @@ impl Writer {
         self.open.as_ref().map(|open| (open.name.sequence, open.bytes))
     }
 
-    /// All that was written so far is counted by somebody else.
+    /// Starts its counts at zero: another process counts all that was written so far.
     pub(super) fn counts_anew(&mut self) {
         self.behind = Status::default();
     }

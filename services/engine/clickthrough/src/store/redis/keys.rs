@@ -1,8 +1,8 @@
 //! Where parts are: `rw:<service>:parts:<name>` is a part, `rw:<service>:parts:index` tells which there are.
 //!
 //! The index is a sorted set of `<name> <bytes>` by the time, in milliseconds of the server's clock, at which the part
-//! is given up. The part itself lives [`GRACE`] longer, so whoever found it in the index can still read it. What was
-//! given up goes from the index whenever a part is put. A part is put before its entry: an entry whose part is gone
+//! expires. The part itself lives [`GRACE`] longer, so a process that found it in the index can still read it. Expired
+//! entries are removed whenever a part is put. A part is put before its entry: an entry whose part is gone
 //! although its time has not come (it was evicted or deleted) is a loss, is told once, and goes from the index.
 //!
 //! Each step is one command, as a slot that is on its way to another node of a cluster takes no more than one. All of
@@ -23,7 +23,7 @@ pub(super) const GRACE: Duration = Duration::from_secs(600);
 /// The most there is; with more of them an expiry would not be a number that the server takes.
 const FOREVER: Duration = Duration::from_secs(1000 * 365 * 86_400);
 
-/// So many entries of the index are read at once.
+/// Entries of the index that are read at once.
 const PAGE: usize = 1000;
 
 /// The keys of a service's parts.

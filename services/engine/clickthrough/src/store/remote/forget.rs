@@ -6,7 +6,7 @@ use crate::part::packing::unpack;
 use crate::{Forgotten, Part, Result, Subject};
 use std::time::Duration;
 
-/// Between a part and its place in the list no more time passes, unless whoever puts it was killed, or stands still.
+/// Most time between putting a part and listing it, unless the process that puts it was killed or is suspended.
 const PUT_WITHIN: Duration = Duration::from_secs(3);
 
 impl<P: Place> RemoteStore<P> {
@@ -33,8 +33,8 @@ impl<P: Place> RemoteStore<P> {
         Ok(forgotten)
     }
 
-    /// Removes parts that are not listed, whoever is in them: what they hold is brought again as others. A put that is under way has
-    /// come to its end by the second look. How many there were.
+    /// Removes parts that are not listed, and returns how many: their records are stored again in other parts. A put that is
+    /// under way has ended by the second look.
     fn sweep(&self) -> Result<u64> {
         let unlisted = || {
             let place = self.place.clone();

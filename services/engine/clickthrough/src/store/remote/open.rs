@@ -85,7 +85,7 @@ impl Open {
         Ok(Some(Complete { bytes: bytes.into(), records, kind: self.kind }))
     }
 
-    /// Begins anew, without its records.
+    /// Drops its records and begins a new part.
     pub(super) fn give_up(&mut self) {
         self.encoder.give_up();
         self.bytes.clear();

@@ -37,7 +37,7 @@ pub(super) enum Phase {
     Waiting,
     /// Being put.
     Going,
-    /// The place did not take it, which nobody has been told yet.
+    /// The place did not take it; the caller does not know yet.
     Failed(Error),
     /// There.
     Arrived,
@@ -121,7 +121,7 @@ impl Queue {
         }
     }
 
-    /// All that was put so far is counted by somebody else.
+    /// Starts its counts at zero: another process counts all that was put so far.
     pub(super) fn counts_anew(&mut self) {
         self.put = Status::default();
     }

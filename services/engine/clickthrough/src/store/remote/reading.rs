@@ -9,9 +9,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::vec;
 
-/// So many parts are fetched ahead,
+/// Parts that are fetched ahead,
 const AHEAD: usize = 8;
-/// of so many bytes together; one part may have more.
+/// and their bytes together; one part may have more.
 const AHEAD_BYTES: u64 = 32 << 20;
 
 /// A part that is to be read, and where its bytes are.

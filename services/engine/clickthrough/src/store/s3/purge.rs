@@ -12,7 +12,7 @@ pub struct Purged {
     pub removed: u64,
     /// Parts of other services: they stay.
     pub left: u64,
-    /// Where parts lie of which nobody can say whose they are, as their beginning is damaged: they stay.
+    /// Places of parts whose beginning is damaged, so that it does not say to which service they belong: they stay.
     pub unreadable: Vec<String>,
 }
 

@@ -13,7 +13,7 @@ static REGEXES: &str = include_str!("../../../data/uap-core/regexes.yaml");
 
 impl Rules {
     /// Compiles the rules for browsers and operating systems. Of the rules for devices only those for crawlers are
-    /// kept: the others name makers and models, which nobody asks for here, and take most of the time and memory.
+    /// kept: the others name makers and models, which no feature uses, and take most of the time and memory.
     pub(crate) fn compile() -> Self {
         let mut regexes: Regexes<'static> =
             serde_saphyr::from_str(REGEXES).expect("the rules are part of the program, and a test reads them");

@@ -46,7 +46,7 @@ async fn what_is_dealt_out_is_waited_for_until_one_of_its_readers_is_back() {
     assert_eq!(stalled.as_deref(), Some("pulsar:t-0"));
     noted(&store, &other, Origin::Dealt, after(61)).await;
     noted(&store, "feedback:server", Origin::Replica, after(65)).await;
-    // what the broker has sent to it is dealt to nobody else before it is gone
+    // the broker deals what it has sent to it to another reader only once it is gone
     let soon = Duration::from_secs(4);
     assert_eq!(read_after(&store, after(65), soon).await, (Some(WALL), None, vec![]), "it may be back in a moment");
     assert_eq!(read(&store, after(65)).await, (Some(after(61)), None, vec![one]), "others are dealt what it had");

@@ -58,7 +58,7 @@ pub(super) struct Points {
 pub(super) struct Rule(Vec<Points>);
 
 impl Rule {
-    /// Makes it exact for the shares of so many columns: polynomials of one degree less.
+    /// Makes it exact for the shares of this number of columns: polynomials of one degree less.
     pub(super) fn integrate(&mut self, columns: usize) {
         let blocks = columns.div_ceil(2 * TOGETHER);
         if self.0.len() != blocks {

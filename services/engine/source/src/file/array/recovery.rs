@@ -5,20 +5,20 @@
 //! where the end of the file leaves open what something is, nothing behind it counts, unless an event in it shows that it
 //! cannot end either.
 //!
-//! The brackets that were open where reading stopped begin elements that cannot end before that place. Whoever comes to
-//! one of them goes on there at once: many elements that lack their ends cost one reading together.
+//! The brackets that were open where reading stopped begin elements that cannot end before that place. A search that comes
+//! to one of them continues there at once: many elements that lack their ends cost one reading together.
 
 use super::place::Place;
 use super::sign::{self, Object};
 use super::{Array, Open, Start};
 use std::collections::VecDeque;
 
-/// So much of a file is looked at again, in bytes, for signs of elements in what turned out to be broken, and of a long one so many
-/// times its length.
+/// Bytes of a file that are looked at again for signs of elements in broken parts; for a long element, a multiple of its
+/// length.
 const AGAIN: usize = 1 << 30;
 const TIMES: usize = 4;
 
-/// More bytes than an event has, as a rule: so many are waited for, to see whether one is whole.
+/// More bytes than an event usually has: the reader waits for this many to see whether one is whole.
 const USUAL: usize = 1 << 20;
 
 /// How far an element was read that was left out: of several, the one that was read farthest.
@@ -40,7 +40,7 @@ impl Stopped {
 }
 
 impl Array {
-    /// Leaves out the element being read, which nobody can tell the end of, or what stands beside arrays.
+    /// Leaves out the element being read, whose end cannot be found, or what stands beside arrays.
     pub(super) fn lose(&mut self, reason: &str, column: usize) {
         self.leave(reason, column, false);
     }

@@ -85,7 +85,7 @@ pub(super) fn begins_event(text: &[u8]) -> Option<bool> {
 /// hold several elements together. What stands in JSON is a part of that, whatever it looks like, but where other things have to be
 /// by the `path` of what is wrong with it.
 pub(in super::super) fn events(text: &[u8], path: &str) -> Vec<(usize, Event)> {
-    /// So many times its length is read of a text.
+    /// Bytes that may be read of a text, as a multiple of its length.
     const AGAIN: usize = 16;
     let (mut events, mut read, mut end) = (Vec::new(), 0, 0);
     let within = path.starts_with("fields[") || path.starts_with("items[");

@@ -14,7 +14,7 @@ impl Line {
         let Some(asked) = &self.asked else { return Ok(()) };
         let answer = self.start(connection, asked.session, asked.from).await?;
         if let Some(asked) = self.asked.take() {
-            asked.begun.send(answer).unwrap_or_default(); // whoever asked may have gone
+            asked.begun.send(answer).unwrap_or_default(); // the caller may have gone
         }
         Ok(())
     }
@@ -117,7 +117,7 @@ impl Line {
     }
 }
 
-/// So many seconds ago, and some for clocks that differ: what is too old is left out here.
+/// Seconds since a time, and some more for clocks that differ: what is too old is left out here.
 fn seconds_since(time: Timestamp) -> u64 {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     let since = Duration::from_millis(u64::try_from(time.millis()).unwrap_or(0));

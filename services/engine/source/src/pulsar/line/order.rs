@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 pub(in crate::pulsar) enum Order {
     /// Read from here on, or where reading begins when nothing is known; what is read carries this number.
     Start(Start),
-    /// So many messages were taken; as many more may come.
+    /// This number of messages was taken; as many more may come.
     Taken(u32),
     /// Everything up to this place is committed.
     Passed(Place),
@@ -38,7 +38,7 @@ pub(in crate::pulsar) enum News {
     Ours,
     NotOurs,
     Entry(u64, Entry),
-    /// So many entries of the subscription are not acknowledged.
+    /// Entries of the subscription that are not acknowledged.
     Backlog(u64),
     /// Nothing is left to read of what there was then.
     AtEnd(u64, std::time::Instant),

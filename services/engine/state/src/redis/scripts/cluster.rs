@@ -1,6 +1,6 @@
 //! The steps of a commit in shards.
 //!
-//! A row lives two years without a batch, a marker one: a row that began anew would find no marker above its numbers.
+//! A row lives two years without a batch, a marker one: a row that starts again finds no marker above its numbers.
 
 /// Answers of [`PART`] and [`REFUSE`]: the part is in; the batch was refused; a later batch of the writer is in.
 pub(crate) const SKIPPED: i64 = 3;

@@ -346,7 +346,7 @@ fn slots_of_a_former_generation_are_known_when_its_keys_are_gone() {
     });
 }
 
-/// As if whoever makes it live was killed right after.
+/// As if the process that makes it live was killed right after.
 #[test]
 fn a_slot_that_is_given_out_while_another_generation_becomes_live_is_given_to_nothing_else() {
     with_cluster(|settings| async move {
@@ -362,7 +362,7 @@ fn a_slot_that_is_given_out_while_another_generation_becomes_live_is_given_to_no
         let all = [2, 1, 5, 9].map(Fingerprint);
         let wanted = [&[Slot(3)][..], &late, &known].concat();
         assert_eq!(next.slots(&all).await.expect("gives slots"), wanted);
-        // what is given out in the former one later is not, as it is live no more
+        // what the previous one gives out later is not, as it is no longer live
         let other = two.slots(&[Fingerprint(7)]).await.expect("gives slots");
         assert_eq!((other, next.slots(&all).await.expect("gives slots")), (vec![Slot(4)], wanted));
     });

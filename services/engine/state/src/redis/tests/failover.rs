@@ -199,8 +199,8 @@ fn slots_that_move_to_another_node_under_the_work_lose_and_double_nothing() {
     });
 }
 
-/// Where sentinels name the server, one of a store's connections may lead to a former one for a while, as it did not break with
-/// the others.
+/// Where sentinels name the server, one of a store's connections may lead to a former master for a while, as it did not break
+/// with the others.
 #[test]
 fn what_decides_is_not_read_from_a_former_server() {
     let (Some(settings), Some(former)) = (testing::server(), testing::older()) else { return };

@@ -79,7 +79,7 @@ impl Server {
         until("a server comes back", || self.is_up());
     }
 
-    /// Whether it answers, itself and nobody else at its port.
+    /// Whether it answers, itself and not another server at its port.
     fn is_up(&self) -> bool {
         let asked = || -> RedisResult<String> {
             let client = Client::open((self.address.host.as_str(), self.address.port))?;
@@ -222,7 +222,7 @@ fn sentinel(primary: &Address) -> Server {
     Server::start_in(folder, &["--sentinel"])
 }
 
-/// Has a sentinel make the replica the master once it has seen everything, and waits until the former one has become a
+/// Has a sentinel make the replica the master once it has seen everything, and waits until the former master has become a
 /// replica.
 pub(super) async fn fail_over(sentinel: &Server, former: &Server, replica: &Server) {
     until_async("the replica has seen everything", || async {
