@@ -21,7 +21,7 @@ pub struct Block {
     pub follows: bool,
 }
 
-/// The text of `docs/NAME.md`; `../README` is the one of the repository.
+/// The text of a page of `docs` by its name; `../README` is the one of the repository.
 ///
 /// # Panics
 /// When there is no such page.

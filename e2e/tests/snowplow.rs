@@ -67,9 +67,9 @@ fn the_event_that_the_page_tracks_is_one_of_its_schema() {
 
     let folder = tempfile::tempdir().expect("there is room for temporary files");
     let inner = json!({"schema": schema, "data": data});
-    let outer =
-        json!({"schema": "iglu:com.snowplowanalytics.snowplow/unstruct_event/jsonschema/1-0-0", "data": inner});
-    let config = write(folder.path(), "config.yml", DURABLE.replace("./data", &folder.path().to_string_lossy()));
+    let outer = json!({"schema": "iglu:com.snowplowanalytics.snowplow/unstruct_event/jsonschema/1-0-0", "data": inner});
+    let config =
+        write(folder.path(), "config.yml", DURABLE.replace("./data", &folder.path().join("state").to_string_lossy()));
     let data = write(folder.path(), "event.tsv", columns("unstruct", &outer));
     let told = run_on("import", &config, &data, &["--format", "snowplow:tsv"]).ok().stderr;
     assert!(told.contains("interactions=1 clickthroughs=") && told.contains("skipped=0"), "{told}");
