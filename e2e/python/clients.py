@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Asks a running service by the clients of others: clients.py ADDRESS MODELS
 
-The configuration has the bi-encoders `exact` and `small` and the cross-encoder `pairs`: minilm-f32, minilm-int8 and minilm-cross of MODELS.
+The configuration has the bi-encoders `exact`, `small` and `words` and the cross-encoder `pairs`: minilm-f32, minilm-int8 twice and minilm-cross
+of MODELS.
 Answers are compared with what ONNX Runtime and tokenizers of PyPI compute. Exits with an error at the first that differs.
 """
 import importlib.util
@@ -80,6 +81,13 @@ def reranking():
         assert error.status_code in (400, 404), error
 
 
+def page():
+    """What docs/inference.md shows."""
+    code = (ROOT / "docs/inference.md").read_text().split("\n```python\n")[1].split("\n```")[0]
+    exec(code.replace("http://localhost:8080", base), {"cohere": cohere, "openai": openai})
+
+
 embeddings()
 pairs()
 reranking()
+page()

@@ -1,4 +1,7 @@
-"""Trains on the files of `rankwright export` by the code of its page, and prints the NDCG on the test split: export.py FOLDER PAGE"""
+"""Trains on the files of `rankwright export` by the code of its page, and prints the NDCG on the test split: export.py FOLDER PAGE
+
+The folder is `training`, as on the page.
+"""
 
 import os
 import sys
@@ -28,7 +31,7 @@ def by_category(trees):
 
 
 def main():
-    with_xgboost, with_lightgbm = scripts(sys.argv[2])[:2]
+    with_xgboost, with_lightgbm, with_pandas = scripts(sys.argv[2])
     os.chdir(sys.argv[1])
     names = {}
     exec(with_xgboost, names)
@@ -39,6 +42,9 @@ def main():
     (best,) = booster.best_score["valid_0"].values()
     print("lightgbm", best)
     table = check_parquet("train", matrix.num_row(), matrix.num_col())
+    os.chdir("..")
+    exec(with_pandas, names)
+    assert names["table"].shape == (table.num_rows, table.num_columns), names["table"].shape
     # the same values under both forms
     parsed = matrix.get_data()
     for index, name in enumerate(table.column_names[2:]):

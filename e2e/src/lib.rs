@@ -13,6 +13,7 @@ pub mod http;
 pub mod kafka;
 pub mod many;
 pub mod outcome;
+pub mod page;
 pub mod ports;
 pub mod program;
 pub mod proxy;

@@ -4,6 +4,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use rankwright_e2e::events::{cheap_wins, click, columns, lines, tracked};
 use rankwright_e2e::folder::{folder, names, write};
+use rankwright_e2e::page::block;
 use rankwright_e2e::program::{self, run, run_on};
 use rankwright_e2e::quality::{Quality, of_log};
 use rankwright_e2e::{Ended, shared};
@@ -11,6 +12,8 @@ use serde_json::json;
 use std::io::Write;
 use std::path::Path;
 use std::process::Command;
+
+const PAGE: &str = include_str!("../../docs/autofeature.md");
 
 /// So much worse than a configuration that a person wrote it may be.
 const MARGIN: f64 = 0.02;
@@ -40,6 +43,14 @@ fn trained(config: &str, data: &Path, model: &str) -> Quality {
     of_log(&ended.stderr).into_iter().next().unwrap_or_else(|| panic!("no quality in the log:\n{}", ended.stderr))
 }
 
+/// Asserts that a row of docs/autofeature.md has the NDCG of this configuration, in this column.
+fn assert_on_page(row: &str, column: usize, quality: &Quality) {
+    let row = PAGE.lines().find(|line| line.starts_with(&format!("| {row}"))).expect("the page has the row");
+    let shown = row.split('|').nth(column + 2).and_then(|cell| cell.trim().parse::<f64>().ok());
+    let shown = shown.unwrap_or_else(|| panic!("no figure {column} in {row}"));
+    assert!((served(quality) - shown).abs() < 0.01, "docs/autofeature.md shows {row}, column {column} is {quality:?}");
+}
+
 /// NDCG@10 as visitors would get it: without knowing where items were shown.
 fn served(quality: &Quality) -> f64 {
     quality.as_served.unwrap_or(quality.reranked)
@@ -55,13 +66,15 @@ fn what_is_proposed_for_a_shop_is_about_as_good_as_its_own_configuration() {
     // the same relevance: what a purchase is worth is a matter of taste
     let weigh = |config: &str| config.replacen("purchase: 2\n", "purchase: 3\n", 1);
     let own = trained(&own, &data, "xgboost");
-    for ruleset in ["stable", "all"] {
+    assert_on_page("4,000 lists", 0, &own);
+    for (ruleset, column) in [("stable", 1), ("all", 2)] {
         let config = proposed(&data, &["--ruleset", ruleset]);
         assert!(config.contains("      purchase: 2\n"), "{config}");
         let quality = trained(&weigh(&config), &data, "default");
         println!("{ruleset}: {quality:?}; its own: {own:?}");
         assert!(served(&quality) >= served(&own) - MARGIN, "{ruleset}: {quality:?} is no match for {own:?}");
         assert!(quality.reranked > quality.shown, "{quality:?}");
+        assert_on_page("4,000 lists", column, &quality);
     }
 }
 
@@ -69,10 +82,25 @@ fn what_is_proposed_for_a_shop_is_about_as_good_as_its_own_configuration() {
 fn what_is_proposed_for_films_is_about_as_good_as_a_configuration_that_was_tuned_for_them() {
     let Some(data) = shared::path("data/ranklens_events.jsonl.gz") else { return };
     let own = trained(include_str!("../ranklens.yml"), &data, "xgboost");
-    for ruleset in ["stable", "all"] {
+    assert_on_page("RankLens", 0, &own);
+    for (ruleset, column) in [("stable", 1), ("all", 2)] {
         let quality = trained(&proposed(&data, &["--ruleset", ruleset]), &data, "default");
         println!("{ruleset}: {quality:?}; by hand: {own:?}");
         assert!(served(&quality) >= served(&own) - MARGIN, "{ruleset}: {quality:?} is no match for {own:?}");
+        assert_on_page("RankLens", column, &quality);
+    }
+}
+
+#[test]
+fn the_page_shows_what_is_proposed_for_the_shop_that_is_generated() {
+    let folder = folder();
+    run(&["generate", "--out", &folder.path().to_string_lossy()]).ok();
+    let config = proposed(&folder.path().join("events.jsonl.gz"), &[]);
+    let shown = block(PAGE, "yaml", "features:");
+    assert!(shown.lines().count() > 4, "{shown}");
+    for line in shown.lines() {
+        let begin = line.trim_end_matches("]}"); // of the values, the page has the first ones
+        assert!(config.lines().any(|proposed| proposed.starts_with(begin)), "{line} in\n{config}");
     }
 }
 

@@ -13,6 +13,7 @@ models:
 inference:
   exact: {type: bi-encoder, model: test/minilm-f32, dim: 384}
   small: {type: bi-encoder, model: test/minilm-int8, dim: 384}
+  words: {type: bi-encoder, model: test/minilm-int8, dim: 384}
   pairs: {type: cross-encoder, model: test/minilm-cross}
 ";
 

@@ -1,17 +1,18 @@
 //! `evaluate`: docs/evaluation.md, done as it stands, and what is said where nothing can be compared.
 
 use rankwright_e2e::Ended;
+use rankwright_e2e::folder::folder;
+use rankwright_e2e::page::{self, block};
 use rankwright_e2e::program::{command, run, run_on};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// The page that docs/evaluation.md shows.
+const PAGE: &str = include_str!("../../docs/evaluation.md");
+
+/// The report that docs/evaluation.md links to.
 const SAMPLE: &str = "../docs/evaluation-sample.html";
 
-/// Its size, as docs/evaluation.md has it.
-const SHOP: [&str; 4] = ["--rankings", "4000", "--items", "500"];
-
-/// A made-up shop whose state stays in a folder, with a trained model.
+/// A made-up shop whose state stays in a folder.
 fn shop(folder: &Path, more: &[&str]) {
     run(&[&["generate", "--out", &folder.to_string_lossy()], more].concat()).ok();
     let config = std::fs::read_to_string(folder.join("config.yml")).expect("was written");
@@ -56,12 +57,10 @@ fn words(page: &str) -> String {
 }
 
 #[test]
-fn the_sample_is_the_page_of_the_generated_shop() {
-    let folder = tempfile::tempdir().expect("there is room for temporary files");
-    let folder = folder.path();
-    shop(folder, &SHOP);
-    train(folder, "lightgbm");
-    let ended = evaluate(folder, &["--by", "category", "--context", "query", "--html", "evaluation.html"]).ok();
+fn the_sample_is_the_report_of_the_commands_that_the_page_shows() {
+    let folder = folder();
+    let ended = page::run(folder.path(), &block(PAGE, "sh", "rankwright generate"));
+    let folder = &folder.path().join("shop");
     let page = std::fs::read_to_string(folder.join("evaluation.html")).expect("was written");
     if std::env::var_os("UPDATE_SAMPLE").is_some() {
         std::fs::write(SAMPLE, &page).expect("can be written");
@@ -89,6 +88,12 @@ fn the_sample_is_the_page_of_the_generated_shop() {
     let version = plain["rankers"][0]["version"].as_str().expect("a text").to_owned();
     let twice = refused(folder, &["--model", "lightgbm", "--model", &format!("lightgbm@{version}")]);
     assert!(twice.contains("is named twice"), "{twice}");
+
+    // the next version beside it
+    train(folder, "lightgbm");
+    let both = block(PAGE, "sh", "rankwright evaluate").replace("20261128T150000000Z-1a2b3c4d", &version);
+    assert!(both.contains(&version), "{both}");
+    page::run(folder, &both);
 }
 
 /// The message of an evaluation that is refused.

@@ -1,5 +1,6 @@
 //! `rankwright rank` and `?explain=contributions`: how much of a score each feature brings.
 
+use rankwright_e2e::page::{self, block};
 use rankwright_e2e::program::{command, run, run_on};
 use rankwright_e2e::{Ended, Service};
 use serde_json::Value;
@@ -50,11 +51,10 @@ fn what_features_bring_is_told_by_the_command_and_by_the_service() {
         assert_adds_up(&answer);
         answer
     });
-    let table = rank(folder, &["--model", "lightgbm", "--explain", "request.txt"]).ok().stdout;
+    let table = page::run(folder, &block(PAGE, "bash", "rankwright rank")).stdout;
     assert_shows(&table, &told[0]);
-    let page =
-        PAGE.split_once("\n```text\n").and_then(|(_, rest)| rest.split_once("\n```")).expect("the page has a table").0;
-    assert!(table.starts_with(page), "docs/explanations.md shows\n{page}\nthis is\n{table}");
+    let shown = block(PAGE, "text", " #");
+    assert!(table.starts_with(&shown), "docs/explanations.md shows\n{shown}\nthis is\n{table}");
     let plain = rank(folder, &["--model", "lightgbm", "request.txt"]).ok().stdout;
     let items = told[0]["items"].as_array().expect("a list").len();
     assert_eq!(plain.lines().count(), items + 1, "{plain}");
@@ -67,6 +67,8 @@ fn what_features_bring_is_told_by_the_command_and_by_the_service() {
         let answer = service.post_text(&format!("/rank/{model}?explain=contributions"), &request);
         assert_eq!(&without_time(&answer.text), told, "{model}: the command and the service say the same");
     }
+    let asked = page::run(folder, &page::asking(&block(PAGE, "bash", "curl"), service.address().port())).stdout;
+    assert_eq!(without_time(&asked), told[0], "and so does what the page asks");
     let used = rank(folder, &["--model", "lightgbm", "request.txt"]).refused().stderr;
     assert!(used.contains("while a process uses the state, ask its POST /rank/lightgbm"), "{used}");
 }

@@ -37,7 +37,7 @@ fn python() -> Option<(PathBuf, PathBuf)> {
 fn the_boosters_own_packages_train_by_the_page_get_as_good_and_what_they_train_serves() {
     let Some((python, boosters)) = python() else { return };
     let folder = folder();
-    let (shop, out) = (folder.path().join("shop"), folder.path().join("out"));
+    let (shop, out) = (folder.path().join("shop"), folder.path().join("training"));
     let size = ["--items", "300", "--users", "300", "--rankings", "1500"];
     run(&[&["generate", "--out", &shop.to_string_lossy()], &size[..]].concat()).ok();
     let config = std::fs::read_to_string(shop.join("config.yml")).expect("is written");

@@ -1,8 +1,10 @@
 //! What programs measure, as `promtool check metrics` sees it: every metric has a help text, and a name that says its unit.
+//! And the configuration of Prometheus that a page shows.
 
 use rankwright_e2e::events::{click, ranking};
 use rankwright_e2e::folder::folder;
 use rankwright_e2e::many::config;
+use rankwright_e2e::page;
 use rankwright_e2e::redis::Redis;
 use rankwright_e2e::{Launch, Service};
 use std::fmt::Write as _;
@@ -91,4 +93,18 @@ fn names_of_all_metrics_that_there_are_pass() {
         writeln!(page, "# HELP {name} Something.\n# TYPE {name} {kind}\n{samples}").expect("a string takes all");
     }
     check(&promtool, "services/metrics.txt", &page);
+}
+
+#[test]
+fn the_scrape_configuration_of_the_page_is_one() {
+    let Some(promtool) = promtool() else { return };
+    let shown = page::block(&page::read("kubernetes-monitoring"), "yaml", "scrape_configs:");
+    // Debian's promtool is built without Kubernetes
+    let without = shown.replace("kubernetes_sd_configs: [{role: pod}]", "static_configs: [{targets: [shop]}]");
+    assert_ne!(without, shown);
+    let folder = folder();
+    std::fs::write(folder.path().join("prometheus.yml"), without).expect("can be written");
+    let checked = Command::new(promtool).args(["check", "config", "prometheus.yml"]).current_dir(&folder).output();
+    let checked = checked.expect("it runs");
+    assert!(checked.status.success(), "{checked:?}");
 }

@@ -1,5 +1,6 @@
 //! The README's first command, as it stands, and the figures that the README shows of it.
 
+use rankwright_e2e::page::block;
 use rankwright_e2e::program;
 use std::net::TcpListener;
 use std::process::Command;
@@ -13,9 +14,13 @@ fn figure(words: &str) -> f64 {
     number.trim_end_matches('.').parse().unwrap_or_else(|_| panic!("no number behind {words:?}"))
 }
 
-/// Items of an answer, first to last.
-fn order(answer: &str) -> Vec<&str> {
-    answer.split("{\"item\":\"").skip(1).filter_map(|rest| rest.split('"').next()).collect()
+/// Items of an answer, first to last, and their scores; the README leaves the last ones out.
+fn scored(answer: &str) -> Vec<(&str, f64)> {
+    let items = answer.split("{\"item\":\"").skip(1).filter_map(|rest| rest.split('}').next());
+    items
+        .filter_map(|item| item.split_once("\",\"score\":"))
+        .filter_map(|(id, score)| Some((id, score.parse().ok()?)))
+        .collect()
 }
 
 #[test]
@@ -37,11 +42,15 @@ fn the_quickstart_serves_a_model_that_beats_the_order_shown_as_the_readme_says()
     let answer = said.lines().last().and_then(|line| serde_json::from_str::<serde_json::Value>(line).ok());
     let items = answer.as_ref().and_then(|answer| answer["items"].as_array()).map_or(0, Vec::len);
     assert!(items > 1 && answer.is_some_and(|answer| answer["fallback"].is_null()), "{said}");
-    let shown = order(README.split_once("\n```json\n").expect("the README has an answer").1);
-    assert!(
-        shown.len() > 3 && order(said.lines().last().unwrap_or_default()).starts_with(&shown),
-        "{shown:?} in {said}"
-    );
+    let shown = block(README, "json", "{\"items\"");
+    let (shown, found) = (scored(&shown), scored(said.lines().last().unwrap_or_default()));
+    let same = |(one, other): (&(&str, f64), &(&str, f64))| one.0 == other.0 && (one.1 - other.1).abs() < 1e-4;
+    assert!(shown.len() > 3 && found.len() >= shown.len(), "{shown:?} in {said}");
+    assert!(shown.iter().zip(&found).all(same), "{shown:?} in {said}");
+    for command in block(README, "sh", "curl").lines() {
+        let command = command.replace("8080", &port.to_string());
+        assert!(said.contains(&format!("  {command}\n")), "{command} in {said}");
+    }
     let qualities = rankwright_e2e::quality::of_log(&log);
     assert_eq!(qualities.len(), 2, "both ranking models tell their quality:\n{log}");
     for quality in &qualities {

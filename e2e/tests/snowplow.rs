@@ -1,6 +1,8 @@
 //! Enriched events of Snowplow, from files to a trained model.
 
 use rankwright_e2e::events::{DURABLE, cheap_wins, columns, lines, tracked};
+use rankwright_e2e::folder::write;
+use rankwright_e2e::page::{self, block};
 use rankwright_e2e::program::{run, run_on};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -38,6 +40,39 @@ fn every_form_of_an_event_trains_the_same_model() {
     };
     let analytics: Vec<Value> = events.iter().map(analytics).collect();
     assert_eq!(metrics(folder.path(), "analytics.jsonl", &lines(&analytics), "snowplow:json"), plain);
+}
+
+#[test]
+fn the_event_that_the_page_tracks_is_one_of_its_schema() {
+    let script = block(&page::read("snowplow"), "js", "import");
+    let (_, tracked) = script.split_once("event: {").expect("the script tracks an event");
+    let schema = tracked.split('"').nth(1).expect("the event has a schema");
+    let data = tracked.split_once("data: {").and_then(|(_, rest)| rest.split_once('}')).expect("the event has data").0;
+    let data = data.replace("crypto.randomUUID()", r#""e1""#).replace("String(Date.now())", r#""1636907100000""#);
+    let quoted = data.split_whitespace().map(|word| match word.strip_suffix(':') {
+        Some(key) => format!("{key:?}:"),
+        None => word.to_owned(),
+    });
+    let data = format!("{{{}}}", quoted.collect::<Vec<_>>().join(" ").trim_end_matches(','));
+    let data: Value = serde_json::from_str(&data).unwrap_or_else(|error| panic!("{error}: {data}"));
+
+    let path = schema.strip_prefix("iglu:").expect("it is one of Iglu");
+    let registered = std::fs::read_to_string(format!("../docs/iglu/schemas/{path}")).expect("the schema is there");
+    let registered: Value = serde_json::from_str(&registered).expect("a schema is JSON");
+    let keys = data.as_object().expect("an object").keys();
+    let unknown: Vec<&String> = keys.filter(|key| registered["properties"].get(key.as_str()).is_none()).collect();
+    let required = registered["required"].as_array().expect("a list").iter();
+    let missing: Vec<&Value> = required.filter(|key| data[key.as_str().expect("a key")].is_null()).collect();
+    assert!(unknown.is_empty() && missing.is_empty(), "unknown {unknown:?}, missing {missing:?} in {data}");
+
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let inner = json!({"schema": schema, "data": data});
+    let outer = json!({"schema": "iglu:com.snowplowanalytics.snowplow/unstruct_event/jsonschema/1-0-0", "data": inner});
+    let config =
+        write(folder.path(), "config.yml", DURABLE.replace("./data", &folder.path().join("state").to_string_lossy()));
+    let data = write(folder.path(), "event.tsv", columns("unstruct", &outer));
+    let told = run_on("import", &config, &data, &["--format", "snowplow:tsv"]).ok().stderr;
+    assert!(told.contains("interactions=1 clickthroughs=") && told.contains("skipped=0"), "{told}");
 }
 
 #[test]

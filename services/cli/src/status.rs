@@ -174,6 +174,89 @@ fn table(heads: &[&str], rows: Vec<Vec<String>>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rankwright_event::Timestamp;
+    use rankwright_ingest::shared::Reached;
+    use rankwright_state::{Position, Purpose, Usage};
+
+    const PAGE: &str = include_str!("../../../docs/status.md");
+    const KIB: f64 = 1024.0;
+    const MIB: f64 = 1024.0 * KIB;
+
+    fn time(text: &str) -> Timestamp {
+        Timestamp::parse(text).expect("a time")
+    }
+
+    fn found<T>(kind: &'static str, place: &str, found: T) -> Found<T> {
+        Found { kind, place: place.to_owned(), found: Some(found), problem: None, note: None }
+    }
+
+    /// The state of docs/status.md.
+    fn state() -> StateFound {
+        let room = |values, bytes: f64| Room { values, bytes: bytes as u64 };
+        let features = [
+            ("liked", room(5_118_000, 998.8 * MIB)),
+            ("ctr", room(3_563_000, 326.3 * MIB)),
+            ("price", room(1_941_000, 119.5 * MIB)),
+        ];
+        let other = [
+            ("indexes", room(5, 61.2 * KIB)),
+            ("joins", room(412, 403.1 * KIB)),
+            ("waiting", room(3, 412.0)),
+            ("watermarks", room(2, 620.0)),
+            ("writers", room(6, 1.4 * KIB)),
+        ];
+        let bytes = features.iter().chain(&other).map(|(_, room)| room.bytes).sum();
+        let server = Memory { server: "1".to_owned(), used: (2.1 * 1024.0 * MIB) as u64, limit: Some(4 << 30) };
+        let usage = Usage {
+            keys: 5_134_000,
+            sampled: 5002,
+            whole: false,
+            room: [(Purpose::Rest, Room { values: 0, bytes })].into(),
+            servers: vec![server],
+        };
+        let features = features.map(|(name, room)| (name.to_owned(), room)).into();
+        let growth = format!(
+            r#"{{"at": {}, "overSeconds": 86400, "bytesPerDay": {}, "fullInDays": 40.3}}"#,
+            time("2026-11-22T08:09:57Z").millis(),
+            48.2 * MIB
+        );
+        let writer = |number, position: &str, watermark| {
+            let watermark = Some(time(watermark));
+            let seen = time("2026-11-22T08:11:32Z");
+            let reached = Reached { writer: format!("kafka:events/{number}"), partition: true, watermark, seen };
+            WriterFound { reached, position: Some(Position(position.to_owned())) }
+        };
+        StateFound {
+            generation: 2,
+            size: Size { usage, features, other: other.into() },
+            writers: vec![writer(0, "81223", "2026-11-22T08:11:30Z"), writer(1, "80117", "2026-11-22T08:11:31Z")],
+            closer: Some("worker-0-5f1c22e8".to_owned()),
+            growth: Some(serde_json::from_str(&growth).expect("a word of growth")),
+        }
+    }
+
+    #[test]
+    fn the_page_shows_what_is_printed() {
+        let model = ModelFound {
+            name: "default".to_owned(),
+            current: Some("20261122T081130355Z-6beb964c".to_owned()),
+            previous: Some("20261121T081131002Z-90ab12cd".to_owned()),
+            pinned: None,
+            versions: 2,
+            trained: None,
+            metrics: [("NDCG@10".to_owned(), 0.504)].into(),
+        };
+        let parts = Status { records: 74020, bytes: (20.1 * MIB) as u64, parts: 12 };
+        let survey = Survey {
+            service: "shop".to_owned(),
+            at: time("2026-11-22T08:11:32Z"),
+            state: found("redis", "redis:6379/0", state()),
+            clickthroughs: found("s3", "s3://shop/clickthroughs", parts),
+            models: found("redis", "redis:6379/3", vec![model]),
+        };
+        let told = text(&survey);
+        assert!(PAGE.contains(&format!("\n```text\n{told}```\n")), "docs/status.md does not show this:\n{told}");
+    }
 
     #[test]
     fn sizes_are_told_in_units_that_people_read() {

@@ -21,6 +21,8 @@ pub mod seen;
 pub mod slot;
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod worked;
 
 pub use candidates::{Candidates, Purpose};
 pub use column::{Column, Tag};
