@@ -13,6 +13,8 @@ use std::process::{Child, Command, Stdio};
 
 const PAGE: &str = "../services/console/page";
 const DIST: &str = "../services/console/dist";
+/// Where pictures of all views stay, to be looked at.
+const VIEWS: &str = env!("CARGO_TARGET_TMPDIR");
 /// The pictures of the documentation.
 const PICTURES: &str = "../docs/images";
 
@@ -192,8 +194,14 @@ fn every_view_shows_what_the_service_of_a_shop_answers() {
         None => folder.path().join("pictures"),
     };
     fs::create_dir_all(&pictures).expect("folders can be made");
+    let views = Path::new(VIEWS).join("page");
+    let _ = fs::remove_dir_all(&views); // those of an earlier run
     let request = folder.path().join("request.txt");
-    browse(&tools, "shop", &service, &[&request.to_string_lossy(), &pictures.to_string_lossy()]);
+    let arguments = [&request, &pictures, &views].map(|path| path.to_string_lossy());
+    browse(&tools, "shop", &service, &arguments.each_ref().map(|path| &**path));
+    let kinds = ["-dark.png", "-narrow.png", ".png"]
+        .map(|kind| names(&views).iter().filter(|name| name.ends_with(kind)).count());
+    assert_eq!(kinds, [9, 9, 27], "each view is there to be looked at, in {}", views.display());
     let taken: Vec<String> = names(&pictures).into_iter().filter(|name| name.ends_with(".png")).collect();
     let kept: Vec<String> = names(Path::new(PICTURES)).into_iter().filter(|name| name.ends_with(".png")).collect();
     assert_eq!(taken, kept, "the pictures of the documentation are those that this test takes");
@@ -342,10 +350,20 @@ models: {keep: {type: noop}, mix: {type: shuffle, maxPositionChange: 3}}
 
 #[test]
 fn a_service_whose_store_went_away_tells_what_is_wrong() {
+    const MODELS: &str = "models:
+  keep: {type: noop}
+  popular: {type: trending, weights: [{interaction: click, decay: 0.9, window: 7d}]}
+";
     let (Some(tools), Some(redis)) = (tools(), Redis::of_its_own()) else { return };
     let folder = folder();
-    let config = format!("state: {{type: redis, {}}}\nfeatures: []\nmodels: {{keep: {{type: noop}}}}\n", redis.keys());
-    let service = Service::serve(&config, folder.path());
+    let state = format!("state: {{type: redis, {}}}", redis.keys());
+    let config = DURABLE.replace("state: {type: file, path: ./data}", &state).replace("models:\n", MODELS);
+    let service = Service::serve(&with_page(&config), folder.path());
+    service.feedback(&cheap_wins(200));
+    for model in ["m", "popular"] {
+        service.until("trained", || service.post_text(&format!("/train/{model}"), "").status == 200);
+    }
+    service.post("/rank/m", &ranking("asked", 300, "u1", &["i3", "i1", "i2", "i0"])).ok();
     let _killed = redis.killed();
     service.until("without a store", || service.status()["store"]["answers"] == false);
     browse(&tools, "away", &service, &[]);

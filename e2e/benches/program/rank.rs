@@ -90,6 +90,10 @@ fn cost_of_page(load: &Load, effort: Effort, folder: &Path, table: &mut Table) {
     }
     let [with, without] = turns.map(|figures| shown(wrk::median_of(&figures)));
     table.add("rank, 100 items, 1 connection, with the page", with, "as without it", format!("without {without}"));
+    // the page keeps what it has told of versions
+    for path in ["/models".to_owned(), format!("/models/{}/features", load.model)] {
+        services[0].get(&path).ok();
+    }
     let [with, without] = services.map(|service| process::memory(service.pid()).0);
     let measured = format!("{:.1} MB", with - without);
     table.add("resident memory, with the page less without", measured, "5 MB", format!("without {without:.0} MB"));

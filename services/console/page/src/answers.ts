@@ -333,6 +333,8 @@ export type ModelFeatures = {
   problem: string | null;
   /** How many of the newest rank requests were looked at: of the model, or of all where it has none. */
   requests: number;
+  /** Names of the models that these are for. */
+  requestsOf: string[];
   /** The version that answers. */
   version: string | null;
 };

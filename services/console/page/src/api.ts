@@ -1,12 +1,12 @@
 // Asking the service. The page uses documented endpoints alone, and shows a view where its endpoint is there.
 
 import { signal } from "@preact/signals";
-import { values } from "./text";
+import { exact } from "./text";
 import type { ItemFields, Page } from "./types";
 
 const TOKEN = "rankwright.token";
 /** The request of the sample that was looked at last, for when the service keeps it no longer. */
-export const REQUEST = "rankwright.request";
+const REQUEST = "rankwright.request";
 
 /** Told apart from other mistakes by its status; the message is the service's own. */
 export class Failure extends Error {
@@ -33,12 +33,23 @@ export const has = (endpoint: string) => endpoints.value.has(endpoint);
 export function setToken(token: string) {
   if (token) sessionStorage.setItem(TOKEN, token);
   else sessionStorage.removeItem(TOKEN);
-  sessionStorage.removeItem(REQUEST); // another token may not see it
+  keep(null); // another token may not see it
   tokenWanted.value = "";
   login.value++;
 }
 
 export const hasToken = () => sessionStorage.getItem(TOKEN) !== null;
+
+/** Keeps the request of the sample that is looked at, also for a reload of this tab; null removes it. */
+export function keep(request: string | null) {
+  sessionStorage.removeItem(REQUEST);
+  if (request === null) return;
+  try {
+    sessionStorage.setItem(REQUEST, request);
+  } catch {} // there is no room
+}
+
+export const kept = () => sessionStorage.getItem(REQUEST);
 
 export interface Call {
   method: string;
@@ -108,7 +119,7 @@ export function curl({ method, path, body }: Call): string {
 }
 
 /** A field may be of any kind. */
-const told = (value: unknown) => (value === null || value === undefined || value === "" ? null : values(value));
+const told = (value: unknown) => (value === null || value === undefined || value === "" ? null : exact(value));
 
 const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
 

@@ -125,14 +125,18 @@ export function Curl({ call, label = "Copy as curl" }: { call: Call; label?: str
 
 export type Cell = string | number | null | undefined;
 
+/** A value for a file: a number as it is, a list as JSON. */
+export const cell = (value: unknown): Cell =>
+  value === null || value === undefined || typeof value === "number" || typeof value === "string" ? value : JSON.stringify(value);
+
 function csv(rows: Cell[][]): string {
-  const cell = (value: Cell) => {
+  const written = (value: Cell) => {
     if (value === null || value === undefined) return "";
     if (typeof value === "number") return String(value);
     const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value; // a spreadsheet would compute it
     return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
-  return rows.map((row) => row.map(cell).join(",")).join("\n") + "\n";
+  return rows.map((row) => row.map(written).join(",")).join("\n") + "\n";
 }
 
 /** Saves numbers of a view as a file. */

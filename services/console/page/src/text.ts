@@ -30,7 +30,8 @@ export function bytes(value: number): string {
 }
 
 export function duration(seconds: number): string {
-  if (seconds < 60) return count(Math.max(0, Math.floor(seconds)), "second");
+  if (seconds < 1) return "less than a second";
+  if (seconds < 60) return count(Math.floor(seconds), "second");
   if (seconds < 3600) return count(Math.floor(seconds / 60), "minute");
   if (seconds < 2 * 86400) return count(Math.floor(seconds / 3600), "hour");
   return count(Math.floor(seconds / 86400), "day");
@@ -84,13 +85,20 @@ export function written(text: string, time: string | number): unknown {
   return request;
 }
 
-/** A feature's value; missing ones are told. */
-export function values(value: unknown): string {
+/** A feature's value; missing ones are told. The columns of a list may have names. */
+export function values(value: unknown, names: string[] = [], told: (value: number) => string = number): string {
   if (value === null || value === undefined) return "missing";
-  if (typeof value === "number") return number(value);
-  if (Array.isArray(value)) return value.length === 0 ? "empty" : value.map(values).join(", ");
+  if (typeof value === "number") return told(value);
+  if (Array.isArray(value)) {
+    if (value.length === 0) return "empty";
+    const named = names.length === value.length ? names : [];
+    return value.map((one, at) => `${named[at] === undefined ? "" : `${named[at]}: `}${values(one, [], told)}`).join(", ");
+  }
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
+
+/** A value with all its digits. */
+export const exact = (value: unknown, names?: string[]) => values(value, names, String);
 
 export const isMissing = (value: unknown): boolean =>
   value === null || value === undefined || (Array.isArray(value) && value.length > 0 && value.every(isMissing));

@@ -15,9 +15,11 @@ interface Props {
   first: string;
   other: string;
   status: Status;
+  /** Asks for the sample once more. */
+  look: () => void;
 }
 
-export function Chooser({ sample, chosen, models, first, other, status }: Props) {
+export function Chooser({ sample, chosen, models, first, other, status, look }: Props) {
   const [open, setOpen] = useState(false);
   const known = sample.data ?? [];
   const nothing = !chosen && (sample.data !== null || !sample.loading) && known.length === 0 && !route.value.params.written;
@@ -31,6 +33,7 @@ export function Chooser({ sample, chosen, models, first, other, status }: Props)
             <select
               name="request"
               value={route.value.params.written ? "" : String(chosen?.number ?? "")}
+              onFocus={look}
               onChange={({ currentTarget: { value } }) => value && (setOpen(false), change({ request: value, written: undefined, item: undefined, evaluated: undefined }))}
             >
               {route.value.params.written && <option value="">your own request</option>}
@@ -104,7 +107,7 @@ function Context({ chosen: { request, sampled } }: { chosen: Chosen }) {
   ].filter(({ value }) => value);
   return (
     <p class="context">
-      {sampled && !sampled.relevant && <span>asked for {ago(sampled.time, Date.now())}</span>}
+      {sampled && !sampled.relevant && <span>asked {ago(sampled.time, Date.now())}</span>}
       {sampled?.relevant && <span>shown {ago(sampled.time, Date.now())}, ordered by values of today: the evaluation took those of then</span>}
       {[...people, ...fields].map(({ name, value }) => (
         <span key={name}>

@@ -1,7 +1,7 @@
 // The request that is looked at: one of the sample, a copy of one that the service keeps no longer, or one that was written here.
 
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { type Call, Failure, part, post, REQUEST } from "../api";
+import { type Call, Failure, keep, kept, part, post } from "../api";
 import { change, packed, route, unpacked } from "../route";
 import type { RankRequest, Sampled } from "../types";
 
@@ -23,22 +23,8 @@ export const call = ({ number, request }: Chosen, model: string): Call =>
 /** Whether the service keeps it no longer. */
 export const isGone = ({ number, sampled }: Chosen) => number === null && sampled !== null;
 
-/** The one of the sample that was looked at last; a reload forgets it. */
-let last: Sampled | null = null;
-
-/** Keeps a request of the sample, also for a reload of this tab. */
-function remember(sampled: Sampled) {
-  last = sampled;
-  try {
-    sessionStorage.setItem(REQUEST, JSON.stringify(sampled));
-  } catch {
-    sessionStorage.removeItem(REQUEST); // it has no room
-  }
-}
-
 function remembered(number: string): Sampled | null {
-  const kept = sessionStorage.getItem(REQUEST);
-  const found = kept ? (JSON.parse(kept) as Sampled) : last;
+  const found = JSON.parse(kept() ?? "null") as Sampled | null;
   return found && String(found.number) === number ? found : null;
 }
 
@@ -68,13 +54,13 @@ export function useChosen(sample: Sampled[] | null, waits: boolean) {
     const gone = request && sample ? new Failure(0, "The service no longer keeps the request of this address. Choose another one.") : null;
     return { data: null, error: gone, loading: waits && !sample };
   }, [request, written, text, sample, waits]);
-  const kept = chosen.data?.number != null ? chosen.data.sampled : null;
+  const sampled = chosen.data?.number != null ? chosen.data.sampled : null;
   useEffect(() => {
-    if (!kept) return;
-    remember(kept);
+    if (!sampled) return;
+    keep(JSON.stringify(sampled));
     // newer ones come: a reload shows this one
-    if (!request) change({ request: String(kept.number) }, true);
-  }, [kept, request]);
+    if (!request) change({ request: String(sampled.number) }, true);
+  }, [sampled, request]);
   return chosen as { data: Chosen | null; error: Failure | null; loading: boolean };
 }
 

@@ -71,13 +71,14 @@ function OfModel({ model, learning }: { model: Model; learning: Model[] }) {
     .sort((a, b) => (b.part ?? 0) - (a.part ?? 0));
   const most = Math.max(...own.parts.values(), 1e-9);
   const chosen = rows.find(({ name }) => name === route.value.params.feature) ?? rows[0]!;
+  const few = data.requests > 0 && data.requests < ENOUGH;
   return (
     <>
       <About data={data} drifted={rows.filter(({ moved }) => changed(moved, data.requests)).map(({ name }) => name)} />
       <section aria-labelledby="features">
         <h2 id="features">Which features help, and what they hold</h2>
         <p class="quiet">
-          Helps: the feature's part of the gain of all trees. Moved: the part of its values that lies elsewhere now than in training. Memory: what it takes in the store of feature values. Choose a feature to see its values below.
+          Helps: the feature's part of the gain of all trees. Moved: the part of its values that lies elsewhere now than in training. Memory: what it takes in the store of feature values. –: nothing is known. Positions are not compared, because serving gives all items the same one. Choose a feature to see its values below.
         </p>
         <div class="scroll" tabIndex={0} role="region" aria-labelledby="features">
           <table class="features">
@@ -124,7 +125,7 @@ function OfModel({ model, learning }: { model: Model; learning: Model[] }) {
                   ))}
                   <td class="right">{percent(training)}</td>
                   <td class="right">{percent(now)}</td>
-                  <td class="right">{changed(moved, data.requests) ? <b class="odd-text">{percent(moved)}</b> : percent(moved)}</td>
+                  <td class={few ? "right quiet" : "right"}>{changed(moved, data.requests) ? <b class="odd-text">{percent(moved)}</b> : percent(moved)}</td>
                   <td class="right">{size === undefined ? "–" : bytes(size)}</td>
                 </tr>
               ))}
@@ -149,13 +150,19 @@ function OfModel({ model, learning }: { model: Model; learning: Model[] }) {
 }
 
 /** What the values of now are, and why there may be none. */
-function About({ data: { version, requests, items, problem, features }, drifted }: { data: ModelFeatures; drifted: string[] }) {
+function About({ data: { model, version, requests, requestsOf, items, problem, features }, drifted }: { data: ModelFeatures; drifted: string[] }) {
   const tells = features.some(({ columns }) => columns.some(({ training }) => training));
   return (
     <>
       {requests > 0 && (
         <p>
-          Now: {count(items, "item")} of the {requests === 1 ? "newest request" : `${whole(requests)} newest requests`}. Training: the lists that version {version ? <code>{version}</code> : "none"} learned from.
+          Now: {count(items, "item")} of the {requests === 1 ? "newest request" : `${whole(requests)} newest requests`}
+          {!requestsOf.includes(model) && ` for ${requestsOf.join(" and ")}, because ${model} has none`}. Training: the lists that version {version ? <code>{version}</code> : "none"} learned from.
+        </p>
+      )}
+      {requests > 0 && requests < ENOUGH && tells && (
+        <p class="quiet">
+          {requests === 1 ? "1 request is" : `${requests} requests are`} too few to compare: what has moved is grey until there are {ENOUGH}.
         </p>
       )}
       {requests === 0 && !problem && (

@@ -110,7 +110,7 @@ function List({ column, at, shown, before, fields, relevant, rich, height, selec
         onKeyDown={key}
       >
         {items.map((item, place) => (
-          <Row key={place} id={id(place)} item={item} place={place} was={model ? before.get(item) : place} fields={fields[item]} relevant={relevant.has(item)} rich={rich} selected={item === selected} pick={pick} model={model} />
+          <Row key={place} id={id(place)} item={item} place={place} was={model ? before.get(item)! : place} fields={fields[item]} relevant={relevant.has(item)} rich={rich} selected={item === selected} pick={pick} model={model} />
         ))}
       </ul>
     </section>
@@ -121,7 +121,7 @@ interface RowProps {
   id: string;
   item: string;
   place: number;
-  was?: number;
+  was: number;
   fields?: ItemFields;
   relevant: boolean;
   rich: boolean;
@@ -161,9 +161,8 @@ const Row = memo(({ id, item, place, was, fields, relevant, rich, selected, mode
   </li>
 ), same);
 
-/** How far an item moved, or that it is new. */
-function Moved({ place, was }: { place: number; was?: number }) {
-  if (was === undefined) return <span class="moved new">new</span>;
+/** How far an item moved. */
+function Moved({ place, was }: { place: number; was: number }) {
   if (was === place) return null;
   const [by, way] = was > place ? [was - place, "up"] : [place - was, "down"];
   return (

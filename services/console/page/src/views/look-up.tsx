@@ -1,10 +1,10 @@
 // What is stored of an item or a visitor.
 
 import { useState } from "preact/hooks";
-import { ask, type Call, Failure, get, has, page, part, query, sentence } from "../api";
-import { Curl, Download, failure, Loading, Problem, Sure, Tenant, useAnswer, useFields, useNow } from "../parts";
+import { ask, type Call, Failure, get, has, keep, page, part, query, sentence } from "../api";
+import { cell, Curl, Download, failure, Loading, Problem, Sure, Tenant, useAnswer, useFields, useNow } from "../parts";
 import { change, route } from "../route";
-import { ago, bytes, count, duration, moment, values } from "../text";
+import { ago, bytes, count, duration, exact, moment } from "../text";
 import type { Forgotten, Stored } from "../types";
 import { Picture } from "./lists";
 import { Neighbours } from "./neighbours";
@@ -22,7 +22,10 @@ export function LookUp() {
   const fields = useFields(id && kind === "items" ? [id] : [], tenant)[id];
   const forget = () =>
     ask<Forgotten>({ method: "DELETE", path }).then(
-      (answer) => forgot({ key, answer, error: null }),
+      (answer) => {
+        keep(null); // a request of the visitor may be there
+        forgot({ key, answer, error: null });
+      },
       (error) => forgot({ key, answer: null, error: failure(error) }),
     );
   const told = gone?.key === key ? gone : null;
@@ -76,7 +79,7 @@ export function LookUp() {
           <Values key={key} stored={stored.data} />
           <p class="tools">
             <Curl call={get(path) satisfies Call} />
-            <Download name={`${what}-${id}`} rows={() => [["value", "stored", "changed", "features"], ...stored.data!.values.map(({ name, value, time, features }) => [name, values(value), time === null ? "" : moment(time), features?.join(" ")])]} json={() => stored.data} />
+            <Download name={`${what}-${id}`} rows={() => [["value", "stored", "changed", "features"], ...stored.data!.values.map(({ name, value, time, features }) => [name, cell(value), time === null ? "" : moment(time), features?.join(" ")])]} json={() => stored.data} />
             {has(`DELETE /${kind}/{id}`) && !elsewhere && (
               <Sure label="Forget" danger question={`All that is stored of the ${what} ${id} is removed, and cannot be brought back. Forget it?`} run={forget} />
             )}
@@ -127,7 +130,7 @@ function Values({ stored }: { stored: Stored }) {
           <tr key={at}>
             <th scope="row">{plain(name)}</th>
             <td>
-              <Value text={values(value)} />
+              <Value text={exact(value)} />
             </td>
             <td title={time === null ? undefined : moment(time)}>{time === null ? "not known" : ago(time, now)}</td>
             <td class="quiet">{features?.length ? features.join(", ") : "no feature"}</td>

@@ -231,7 +231,10 @@ function Importance({ name, after, before }: { name: string; after: ModelVersion
   if (after.features.length === 0) return null;
   const of = shares(after);
   const other = before && shares(before);
-  const names = [...new Set([...of.keys(), ...(other?.keys() ?? [])])];
+  const differs = (feature: string) => other !== undefined && other.has(feature) !== of.has(feature);
+  const known = [...new Set([...of.keys(), ...(other?.keys() ?? [])])];
+  // what one version alone has comes first
+  const names = [...known.filter(differs), ...known.filter((feature) => !differs(feature))];
   const most = Math.max(...of.values(), ...(other?.values() ?? []), 1e-9);
   return (
     <>
@@ -253,7 +256,7 @@ function Importance({ name, after, before }: { name: string; after: ModelVersion
         </thead>
         <tbody>
           {names.slice(0, all ? undefined : FEW).map((feature) => (
-            <tr key={feature}>
+            <tr key={feature} class={differs(feature) ? "differs" : undefined}>
               <th scope="row">{feature}</th>
               <td class="right">{percent(of.get(feature))}</td>
               {other && <td class="right">{percent(other.get(feature))}</td>}

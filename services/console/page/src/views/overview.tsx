@@ -99,7 +99,7 @@ const Parts = (props: PartsProps) => (
 const versions = (status: Status) => Object.values(status.models).map((model) => `${model.version} ${model.versions?.length}`).join();
 
 function State({ status }: { status: Status }) {
-  const found = findings(status);
+  const found = findings(status, Date.now());
   const up = `up for ${duration(status.uptimeSeconds)}`;
   if (found.length === 0) return <p class="note good">Everything works; the service is {up}.</p>;
   return (
@@ -211,7 +211,7 @@ function Events({ status }: { status: Status }) {
   return (
     <section aria-labelledby="events">
       <h2 id="events">Events</h2>
-      {!ingest && <p>This process takes in no events; ingest workers do.</p>}
+      {!ingest && <p>This process takes in no events; ingest workers do. It does not see imports and trainings of other processes, such as those of training jobs.</p>}
       {ingest && (
         <dl>
           <dt>taken in since the start</dt>

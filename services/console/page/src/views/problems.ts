@@ -13,8 +13,12 @@ export interface Finding {
 const LATE = 60; // seconds
 const UNKNOWN = 0.05; // share of interactions
 const SOON = 7; // days
+/** A writer of events that come in requests: rankings wait for none that is silent. */
+const OF_REQUESTS = /^feedback:\S+$/;
+/** What a writer reads: it has the name of that, unless a partition is dealt out to several. */
+const partition = (writer: string) => writer.replace(/^feedback:(.*) \S+$/, "$1");
 
-export function findings(status: Status): Finding[] {
+export function findings(status: Status, now: number): Finding[] {
   const found: Finding[] = [];
   const bad = (text: string) => found.push({ bad: true, text });
   const odd = (text: string) => found.push({ bad: false, text });
@@ -34,6 +38,14 @@ export function findings(status: Status): Finding[] {
     if (lagSeconds !== null && lagSeconds > LATE)
       bad(`Events of ${name} arrive ${duration(lagSeconds)} late${lagEvents === null ? "" : `: ${count(lagEvents, "event")} wait to be read`}.`);
     if (unreadable > 0) odd(`${count(unreadable, "message")} of ${name} could not be read as an event.`);
+  }
+  for (const { writer, watermark, ended, seen } of status.writers ?? []) {
+    if (ended || OF_REQUESTS.test(writer)) continue;
+    const age = (time: string) => (now - Date.parse(time)) / 1000;
+    // partitions of this process are told above, and an import reads what is old
+    const follows = !writer.startsWith("import ") && !stream?.partitions[partition(writer)];
+    if (age(seen) > LATE) bad(`The writer ${writer} was last seen ${duration(age(seen))} ago. Rankings stay open until it goes on.`);
+    else if (follows && watermark && age(watermark) > LATE) bad(`The writer ${writer} is ${duration(age(watermark))} behind: newer events wait to be read.`);
   }
   const unknown = ingest?.unknownRankings;
   if (unknown && (unknown.share ?? 0) > UNKNOWN)

@@ -18,7 +18,7 @@ export function ReportOf({ report, ended }: { report: Report; ended: number }) {
       <section aria-labelledby="metrics">
         <h2 id="metrics">How good each order is</h2>
         <p>
-          {count(lists.test, "list")} of {count(lists.visitors, "visitor")}, shown from {day(lists.from)} to {day(lists.to)}. {count(lists.train, "older list")} to learn from, split by {report.split} of model <bdi>{report.model}</bdi>.
+          {count(lists.test, "list")} of {count(lists.visitors, "visitor")}, shown from {day(lists.from)} to {day(lists.to)}: {part(report.split)}. {count(lists.train, "other list")} to learn from. The split is that of the model <bdi>{report.model}</bdi>.
         </p>
         {report.notes.length > 0 && (
           <div class="note odd">
@@ -35,7 +35,12 @@ export function ReportOf({ report, ended }: { report: Report; ended: number }) {
           The line beside a figure is its 95 % interval: other visitors would most likely give a figure on it.
           {weighted && " Weighted: a click counts more at a place that visitors seldom look at."}
         </p>
-        {differences.length > 0 && <Figures head={`difference in ${metric}`} rows={differences.map((difference) => ({ ...difference, label: `${difference.ranker} − ${difference.than}` }))} weighted={weighted} signed />}
+        {differences.length > 0 && (
+          <>
+            <h3>Differences</h3>
+            <Figures head={`difference in ${metric}`} rows={differences.map((difference) => ({ ...difference, label: `${told(difference.ranker, report)} − ${told(difference.than, report)}` }))} weighted={weighted} signed />
+          </>
+        )}
         <p class="tools">
           <Download name="evaluation" rows={() => table(report)} json={() => report} />
         </p>
@@ -45,6 +50,12 @@ export function ReportOf({ report, ended }: { report: Report; ended: number }) {
       <Examination report={report} />
     </>
   );
+}
+
+/** Which part of all lists is compared. */
+function part(split: string): string {
+  const older = /^time=([\d.]+)%$/.exec(split)?.[1];
+  return older === undefined ? `the test lists of the split ${split}` : `the newest ${number(100 - Number(older))} %`;
 }
 
 const day = (time: string | null) => (time ? moment(Date.parse(time)) : "an unknown time");
@@ -73,7 +84,19 @@ function Figures({ head, rows, weighted, signed }: { head: string; rows: Row[]; 
             <th scope="col" class="right">
               {head}
             </th>
-            <td class="wide" />
+            <td class="wide">
+              {least < most && (
+                <span class="scale" aria-hidden="true">
+                  <span>{figure(least, signed)}</span>
+                  <span>{figure(most, signed)}</span>
+                  {signed && (
+                    <span class="nought" style={{ left: `${at(0)}%` }}>
+                      0
+                    </span>
+                  )}
+                </span>
+              )}
+            </td>
             <th scope="col">95 % interval</th>
             {weighted && (
               <th scope="col" class="right">
@@ -135,7 +158,7 @@ function Segments({ report, metric }: { report: Report; metric: string }) {
               </th>
               {report.rankers.map(({ name }) => (
                 <th scope="col" class="right" key={name}>
-                  <bdi>{name}</bdi>
+                  <bdi>{told(name, report)}</bdi>
                 </th>
               ))}
             </tr>
@@ -221,7 +244,10 @@ function Worst({ report, ended }: { report: Report; ended: number }) {
                 <td class="right">{whole(list.relevant)}</td>
                 <td class="right">{figure(list.value)}</td>
                 <td class="right">{figure(list.shown)}</td>
-                <td>{at(list) && <a href={href("try", { request: String(at(list)!.number), model, other: "none", evaluated: version })}>Try it</a>}</td>
+                <td>
+                  {at(list) && <a href={href("try", { request: String(at(list)!.number), model, other: "none", evaluated: version })}>Try it</a>}
+                  {!at(list) && kept.data && kept.data.length > 0 && <span class="quiet">too large to keep</span>}
+                </td>
               </tr>
             ))}
           </tbody>
@@ -251,7 +277,7 @@ function Examination({ report: { weighted } }: { report: Report }) {
             <thead>
               <tr>
                 <th scope="col">position</th>
-                <th scope="col">looked at, of 1 at the first</th>
+                <th scope="col">looked at (1 at the first)</th>
                 <th scope="col">shown</th>
                 <th scope="col">clicks</th>
               </tr>

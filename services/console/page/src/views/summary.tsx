@@ -39,7 +39,7 @@ function moved(sent: string[], items: string[]): string {
   const left = missing > 0 ? ` It leaves ${count(missing, "item")} out.` : "";
   if (moved === 0) return `keeps the order of all ${count(items.length, "item")}.${left}`;
   const top = before.get(items[0]!);
-  const first = top ? ` Its first item was number ${top + 1}.` : " Its first item was first before.";
+  const first = top ? ` Its first item was number ${top + 1}.` : " The first item stays first.";
   return `moves ${moved} of ${count(items.length, "item")}.${first}${left}`;
 }
 
@@ -61,5 +61,7 @@ const WORDS: [number, string, string][] = [
   [0.7, "is close to", "are close to each other"],
   [0.3, "partly agrees with", "partly agree"],
   [-0.3, "has little to do with", "have little in common"],
-  [-1, "nearly reverses", "nearly reverse each other"],
+  [-0.7, "partly opposes", "partly oppose each other"],
+  [-0.999, "nearly reverses", "nearly reverse each other"],
+  [-1, "reverses", "reverse each other"],
 ];

@@ -25,10 +25,11 @@ export function Try() {
   const { params } = route.value;
   const status = useAnswer("status", () => ask<Status>(get("/status")));
   const [round, again] = useState(0);
+  const look = () => again((round) => round + 1);
   const sample = useAnswer(has("GET /requests") ? "requests" : "", () => ask<{ requests: Sampled[] }>(get("/requests")).then(({ requests }) => requests), round);
   const models = Object.entries(status.data?.models ?? {}).filter(([, { type }]) => RANKS.includes(type)).map(([name]) => name);
   const chosen = useChosen(sample.data, sample.loading);
-  useFirst(Boolean(page.value?.sample) && sample.data?.length === 0 && !params.written, round, () => again((round) => round + 1));
+  useFirst(Boolean(page.value?.sample) && sample.data?.length === 0 && !params.written, round, look);
 
   const first = models.includes(params.model ?? "") ? params.model! : (models[0] ?? "");
   const named = params.other === undefined ? models.find((name) => name !== first) : models.find((name) => name === params.other);
@@ -44,7 +45,7 @@ export function Try() {
   useEffect(() => {
     if (!missing || looked === known!.number) return;
     setLooked(known!.number);
-    again((round) => round + 1);
+    look();
   }, [missing, looked, known]);
 
   const sent = useMemo(() => known?.request.items.map(({ id }) => id) ?? [], [known]);
@@ -68,7 +69,7 @@ export function Try() {
       {status.data && models.length === 0 && <p class="note odd">The configuration has no model that orders lists.</p>}
       {models.length > 0 && (
         <>
-          <Chooser sample={sample} chosen={known} models={models} first={first} other={other} status={status.data!} />
+          <Chooser sample={sample} chosen={known} models={models} first={first} other={other} status={status.data!} look={look} />
           {chosen.error && <Problem error={chosen.error} />}
           {known && isGone(known) && (
             <p class="note odd" role="status">

@@ -1,11 +1,11 @@
 // Why an item stands where it stands: what each feature brings to its score.
 
 import { useMemo } from "preact/hooks";
-import { sentence } from "../api";
-import { All, Download, showsAll, Which } from "../parts";
+import { ask, get, has, part, sentence } from "../api";
+import { All, type Cell, cell, Download, showsAll, useAnswer, Which } from "../parts";
 import { change } from "../route";
-import { duration, isMissing, signed, values, whole } from "../text";
-import type { ItemFields, Scored } from "../types";
+import { duration, exact, isMissing, moment, signed, values, whole } from "../text";
+import type { ItemFields, ModelFeatures, Scored } from "../types";
 import { type Column, Picture } from "./lists";
 
 const FEW = 12; // features that are shown at first
@@ -27,6 +27,8 @@ export function Why({ columns, sent, item, of, fields, time }: Props) {
   const place = column.items.indexOf(item);
   const scored = answer.items[place];
   const { title, price } = fields[item] ?? {};
+  const same = useMemo(() => alike(answer.items), [answer]);
+  const names = useColumns(column.model!, answer.items);
   return (
     <aside class="why" aria-label="Why">
       <h2>Why this place?</h2>
@@ -54,7 +56,7 @@ export function Why({ columns, sent, item, of, fields, time }: Props) {
             Number {whole(place + 1)} of {whole(column.items.length)} by <bdi>{column.name}</bdi>, number {whole(sent.indexOf(item) + 1)} as sent.
           </p>
           {scored.contributions ? (
-            <Contributions key={`${column.name} ${item}`} scored={scored} time={time} />
+            <Contributions key={`${column.name} ${item}`} scored={scored} time={time} same={same} names={names} />
           ) : (
             <p class="odd-text">There are no reasons to show. {sentence(answer.unexplained ?? answer.fallback ?? "")}</p>
           )}
@@ -68,10 +70,33 @@ export function Why({ columns, sent, item, of, fields, time }: Props) {
   );
 }
 
+/** Features that have one value for all items, such as those of the visitor, or the position that serving takes for each. */
+function alike(items: Scored[]): ReadonlySet<string> {
+  const [first, ...others] = items.map(({ features = [] }) => new Map(features.map(({ name, value }) => [name, String(value)])));
+  return new Set(others.length === 0 ? [] : [...first!].filter(([name, value]) => others.every((other) => other.get(name) === value)).map(([name]) => name));
+}
+
+/** Names of the columns of a model's features, where a feature has several. */
+function useColumns(model: string, items: Scored[]): ReadonlyMap<string, string[]> {
+  const several = items[0]?.features?.some(({ value }) => Array.isArray(value));
+  const call = get(`/models/${part(model)}/features`);
+  const { data } = useAnswer(several && has("GET /models/{name}/features") ? call.path : "", () => ask<ModelFeatures>(call));
+  return useMemo(() => new Map(data?.features.map(({ name, columns }) => [name, columns.map(({ name }) => name)])), [data]);
+}
+
 /** How old the newest value was that a feature read, at the time of the request. */
 const age = (time: number, stored: number) => (stored > time ? "changed since" : `${duration((time - stored) / 1000)} old`);
 
-function Contributions({ scored, time }: { scored: Scored; time: number }) {
+interface ContributionsProps {
+  scored: Scored;
+  time: number;
+  /** Features that have one value for all items. */
+  same: ReadonlySet<string>;
+  /** Of columns, by feature. */
+  names: ReadonlyMap<string, string[]>;
+}
+
+function Contributions({ scored, time, same, names }: ContributionsProps) {
   const all = showsAll();
   const { score, bias = 0 } = scored;
   const rows = useMemo(() => {
@@ -104,9 +129,10 @@ function Contributions({ scored, time }: { scored: Scored; time: number }) {
             <tr key={name}>
               <th scope="row">
                 <span class="name">{broken(name)}</span>
-                <span class={isMissing(of) ? "value missing" : "value"} title={values(of)}>
-                  {isMissing(of) ? "missing" : values(of)}
+                <span class={isMissing(of) ? "value missing" : "value"} title={exact(of, names.get(name))}>
+                  {isMissing(of) ? "missing" : values(of, names.get(name))}
                 </span>
+                {!isMissing(of) && same.has(name) && <span class="same">the same for every item</span>}
                 {!isMissing(of) && stored !== undefined && !Number.isNaN(time) && <span class="age">{age(time, stored)}</span>}
               </th>
               <td class="wide">
@@ -145,7 +171,12 @@ function Contributions({ scored, time }: { scored: Scored; time: number }) {
         {rows.length > FEW && <All more={`Show all ${rows.length} features`} />}
         <Download
           name={`why-${scored.item}`}
-          rows={() => [["feature", "value", "contribution"], ...rows.map(({ name, value, of }) => [name, isMissing(of) ? "" : values(of), value]), ["bias", "", bias], ["score", "", score]]}
+          rows={() => [
+            ["feature", "value", "stored", "contribution"],
+            ...rows.map(({ name, value, of, stored }): Cell[] => [name, isMissing(of) ? null : cell(of), stored === undefined ? null : moment(stored), value]),
+            ["bias", null, null, bias],
+            ["score", null, null, score],
+          ]}
         />
       </p>
     </>

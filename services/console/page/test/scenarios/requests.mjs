@@ -13,7 +13,7 @@ export async function run(visitor) {
     timestamp: time,
     fields: [
       { name: "title", value: `${tenant} title ${at}` },
-      { name: "price", value: at },
+      { name: "price", value: 1299.95 + at },
     ],
   });
   await visitor.ask("/feedback", ["default", "other"].flatMap((tenant) => [0, 1, 2].map((at) => item(tenant, at))));
@@ -21,6 +21,7 @@ export async function run(visitor) {
   await models(visitor);
   await late(visitor);
   await gone(visitor, time);
+  await agreement(visitor);
 }
 
 const request = (id, time, items, more = {}) => ({ id, timestamp: time, user: "jane", items: items.map((id) => ({ id })), ...more });
@@ -33,6 +34,8 @@ async function tenants(visitor, time) {
   await page.getByText("other title 0").first().waitFor();
   visitor.equal(await titles(page), ["other title 0", "other title 1"], "titles of the tenant of the request");
   visitor.matches(await page.locator(".context").innerText(), /tenant other/);
+  visitor.matches(await page.locator(".context").innerText(), /^asked (just now|\d+ .* ago)/);
+  visitor.matches(await page.locator("[role=listbox]").first().innerText(), /i0 · 1299\.95/, "a price has all its digits");
 
   await page.goto(`${visitor.url}/#/look-up?id=i1`);
   await page.locator(".about .title", { hasText: "default title 1" }).waitFor();
@@ -40,6 +43,8 @@ async function tenants(visitor, time) {
   await page.locator("input[name=tenant]").press("Enter");
   await page.locator(".about .title", { hasText: "other title 1" }).waitFor();
   visitor.matches(await page.locator(".stored").innerText(), /other title 1/, "and what is stored");
+  visitor.matches(await page.locator(".stored").innerText(), /\b1300\.95\b/, "with all digits");
+  visitor.matches((await visitor.saved(page, page.getByRole("button", { name: "Download CSV" }).first())).text, /^item\.price,1300\.95,/m, "a file has numbers as they are");
   visitor.matches(await visitor.copied(page, page.getByRole("button", { name: "Copy as curl" })), /items\/i1\?tenant=other'/);
   await visitor.accessible(page, "an item of another tenant");
   await page.reload();
@@ -115,4 +120,45 @@ async function gone(visitor, time) {
   const other = await visitor.open(`#/try?request=${old.number}`);
   visitor.matches(await other.locator(".note.bad").innerText(), /no longer keeps the request of this address/, "another tab never saw it");
   await visitor.close(other);
+}
+
+/** How far an order agrees with the one as sent, in words. */
+async function agreement(visitor) {
+  const ids = ["a", "b", "c", "d", "e", "f"];
+  let order = ids;
+  const page = await visitor.open("#/try?model=keep&other=none");
+  await page.route("**/rank/keep*", (route) => route.fulfill({ json: { took: 1, items: order.map((item) => ({ item, score: 0 })) } }));
+  await page.getByRole("button", { name: "Change the request" }).click();
+  await page.locator("textarea[name=written]").fill(ids.join());
+  await page.getByRole("button", { name: "Rank it" }).click();
+  await page.waitForURL((url) => url.hash.includes("written="));
+  const said = [
+    [0, "equals", "1.00"],
+    [1, "is close to", "0.87"],
+    [4, "partly agrees with", "0.47"],
+    [7, "has little to do with", "0.07"],
+    [10, "partly opposes", "−0.33"],
+    [14, "nearly reverses", "−0.87"],
+    [15, "reverses", "−1.00"],
+  ];
+  for (const [pairs, words, tau] of said) {
+    order = swapped(ids, pairs);
+    await page.reload();
+    await page.locator(".summary").getByText(`Its order ${words} the order as sent (Kendall's tau ${tau}).`).waitFor();
+    visitor.equal(await shown(page), order, `${pairs} pairs stand the other way round`);
+  }
+  await visitor.close(page);
+}
+
+const shown = (page) => page.locator("[role=listbox]").nth(1).locator("[role=option]").evaluateAll((rows) => rows.map((row) => row.dataset.item));
+
+/** The same in another order: of all pairs, so many stand the other way round. */
+function swapped(ids, pairs) {
+  const order = [...ids];
+  for (let left = pairs, at = 0; left > 0; at = (at + 1) % (order.length - 1)) {
+    if (order[at] > order[at + 1]) continue;
+    [order[at], order[at + 1]] = [order[at + 1], order[at]];
+    left--;
+  }
+  return order;
 }

@@ -1,13 +1,14 @@
-// Every view over the generated shop, trained: run(visitor, file of a request, folder for the pictures of the documentation).
+// Every view over the generated shop, trained: run(visitor, file of a request, folder for the pictures of the documentation, folder for
+// those of all views).
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { smaller } from "../png.mjs";
 import { NARROW, WIDE } from "../visitor.mjs";
 
 const MANY = 1000;
 
-export async function run(visitor, file, folder) {
+export async function run(visitor, file, folder, all) {
   const request = JSON.parse(readFileSync(file, "utf8"));
   await visitor.ask("/rank/lightgbm", request);
   await overview(visitor);
@@ -19,13 +20,13 @@ export async function run(visitor, file, folder) {
   await many(visitor, request);
   await recommended(visitor);
   await manyRecommended(visitor);
-  await features(visitor, request);
+  await features(visitor, request, join(dirname(file), "events.jsonl"));
   await versions(visitor);
   await evaluated(visitor);
   await lookedUp(visitor);
   await configured(visitor);
-  await accessible(visitor);
-  await narrow(visitor);
+  await accessible(visitor, all);
+  await narrow(visitor, all);
   await pictures(visitor, folder);
 }
 
@@ -70,7 +71,10 @@ async function tried(visitor, request) {
   visitor.equal(moves, orders[0].map((id, place) => told(by(id, place))), "how far items moved");
 
   const tau = pairs(sent, orders[0]).toFixed(2).replace("-", "−");
-  visitor.check((await page.locator(".summary p").first().innerText()).includes(`Kendall's tau ${tau}`), `tau is ${tau}`);
+  const summary = await page.locator(".summary p").first().innerText();
+  visitor.check(summary.includes(`Kendall's tau ${tau}`), `tau is ${tau}`);
+  const place = sent.indexOf(orders[0][0]);
+  visitor.check(summary.includes(place === 0 ? "The first item stays first." : `Its first item was number ${place + 1}.`), summary);
   const lines = await page.locator("svg.lines").first().locator("path:not(.chosen)").evaluateAll((paths) => paths.reduce((sum, path) => sum + (path.getAttribute("d").match(/M/g) ?? []).length, 0));
   visitor.equal(lines, sent.length, "a line for each item");
 
@@ -123,8 +127,28 @@ async function reasons(visitor, request) {
   const aged = await why.locator("tbody tr:has(.age) .name").evaluateAll((names) => names.map((name) => name.textContent));
   visitor.equal(aged.sort(), stored.sort(), "each value that was stored has an age");
   for (const name of ["price", "ctr_category", "liked"]) visitor.check(stored.includes(name), `${name} has an age: it is of the item, of a field's value, of the visitor`);
+  const value = ({ features }, wanted) => String(features.find(({ name }) => name === wanted).value);
+  const alike = wanted.features.map(({ name }) => name).filter((name) => !missing.includes(name) && items.every((item) => value(item, name) === value(wanted, name)));
+  const same = await why.locator("tbody tr:has(.same) .name").evaluateAll((names) => names.map((name) => name.textContent));
+  visitor.equal(same.sort(), alike.sort(), "what all items share is told");
+  for (const name of ["position", "query_words"]) visitor.check(same.includes(name), `${name} is the same for every item`);
+  visitor.check(!same.includes("price"), "a price is not");
+
+  await why.locator(".value", { hasText: ": " }).first().waitFor();
+  const columns = Object.fromEntries((await visitor.ask("/models/lightgbm/features")).features.map(({ name, columns }) => [name, columns.map(({ name }) => name)]));
+  const texts = Object.fromEntries(await why.locator("tbody tr").evaluateAll((rows) => rows.map((row) => [row.querySelector(".name").textContent, row.querySelector(".value").textContent])));
+  const several = wanted.features.filter(({ name, value }) => Array.isArray(value) && !missing.includes(name));
+  visitor.check(several.some(({ name }) => name === "color"), "a colour has several columns");
+  for (const { name } of several) visitor.equal(texts[name].split(", ").map((value) => value.split(": ")[0]), columns[name], `the columns of ${name} have their names`);
 
   const { text } = await visitor.saved(page, why.getByRole("button", { name: "Download CSV" }));
+  const moment = (time) => (time === undefined ? "" : `${new Date(time).toISOString().slice(0, 19).replace("T", " ")} UTC`);
+  const times = new Map(wanted.contributions.map(({ name, time }) => [name, time]));
+  for (const { name, value } of wanted.features) {
+    const json = missing.includes(name) ? "" : JSON.stringify(value);
+    const cell = json.includes(",") ? `"${json}"` : json;
+    visitor.check(text.includes(`\n${name},${cell},${moment(times.get(name))},`), `the file has ${name} with all digits: ${cell}`);
+  }
   const values = text.trim().split("\n").slice(1).map((line) => Number(line.split(",").at(-1)));
   const sum = values.slice(0, -1).reduce((sum, value) => sum + value, 0);
   visitor.check(Math.abs(sum - wanted.score) < 1e-6, `${sum} is the score ${wanted.score}`);
@@ -207,7 +231,7 @@ async function written(visitor, request) {
     ages.push(await visitor.texts(page, ".age"));
     await page.getByRole("button", { name: "Change the request" }).click();
   }
-  visitor.check(ages[0].length > 0 && ages[0].every((age) => /^\d+ .* old$|^changed since$/.test(age)), `ages are ${ages[0]}`);
+  visitor.check(ages[0].length > 0 && ages[0].every((age) => /^(\d+ .*|less than a second) old$|^changed since$/.test(age)), `ages are ${ages[0]}`);
   visitor.equal([ages[1], ages[2]], [ages[0], ages[0]], "a time of ISO 8601 is the same time");
 
   await editor.fill("p1, p2\np3 p4");
@@ -287,8 +311,19 @@ async function manyRecommended(visitor) {
   await visitor.close(page);
 }
 
-async function features(visitor, request) {
-  for (let more = 0; more < 5; more++) await visitor.ask("/rank/lightgbm", request);
+/** As many different requests as are compared; the newest one is that of the other tests. */
+async function features(visitor, request, events) {
+  const rankings = readFileSync(events, "utf8").trimEnd().split("\n").map((line) => JSON.parse(line)).filter(({ event }) => event === "ranking").slice(-50);
+  for (const ranking of rankings.slice(0, 5)) await visitor.ask("/rank/lightgbm", ranking);
+  const few = await visitor.open("#/features?model=lightgbm");
+  await few.getByText("6 requests are too few to compare").waitFor();
+  visitor.check((await few.locator(".features tbody td.quiet").count()) > 0, "what has moved is grey");
+  await few.goto(`${visitor.url}/#/features?model=xgboost`);
+  await few.getByText("6 newest requests for lightgbm, because xgboost has none.").waitFor();
+  await visitor.accessible(few, "features of few requests");
+  await visitor.close(few);
+  for (const ranking of [...rankings.slice(5), request]) await visitor.ask("/rank/lightgbm", ranking);
+
   const page = await visitor.open("#/features?model=lightgbm");
   const told = await visitor.ask("/models/lightgbm/features");
   const { models } = await visitor.ask("/models");
@@ -301,7 +336,8 @@ async function features(visitor, request) {
   const all = gains.reduce((sum, { gain }) => sum + gain, 0);
   const helps = Math.round((1000 * gains[0].gain) / all) / 10;
   visitor.check((await row.innerText()).includes(`${helps} %`), `it helps by ${helps} %: ${await row.innerText()}`);
-  visitor.check(told.requests > 5 && (await page.getByText(/newest requests?\. Training/).innerText()).includes(`${told.items.toLocaleString("en-GB")} items`), "what now is");
+  visitor.check(told.requests > 50 && (await page.getByText(/newest requests?\. Training/).innerText()).includes(`${told.items.toLocaleString("en-GB")} items`), "what now is");
+  visitor.equal([await page.getByText("too few to compare").count(), await page.locator(".features tbody td.quiet").count()], [0, 0], "there are enough");
   const sized = names.filter((name) => size.features[name]);
   visitor.check(sized.length > 0 && sized.length === (await page.locator(".features tbody td:last-child").filter({ hasNotText: "–" }).count()), "what features take in the state");
 
@@ -379,13 +415,21 @@ async function evaluated(visitor) {
   visitor.equal([running, last.problem, last.compared], [null, null, { models: [], by: "category" }], "it ended");
   const names = { shown: "the order as visitors saw it", random: "a random order" };
   const told = (value) => value.toFixed(4).replace("-", "−");
+  const named = (ranker) => names[ranker] ?? ranker;
   const rows = (table) => table.locator("tbody tr").evaluateAll((rows) => rows.map((row) => [row.children[0].innerText, row.children[1].innerText]));
-  const scores = (metric) => report.scores.filter((score) => score.metric === metric).map(({ ranker, value }) => [names[ranker] ?? ranker, told(value)]);
+  const scores = (metric) => report.scores.filter((score) => score.metric === metric).map(({ ranker, value }) => [named(ranker), told(value)]);
   visitor.equal(await rows(page.locator(".figures").first()), scores(report.metrics[0]), "a figure of each order");
-  const differences = report.differences.filter(({ metric }) => metric === report.metrics[0]).map(({ ranker, than, value }) => [`${ranker} − ${than}`, `${value > 0 ? "+" : ""}${told(value)}`]);
+  const differences = report.differences.filter(({ metric }) => metric === report.metrics[0]).map(({ ranker, than, value }) => [`${named(ranker)} − ${named(than)}`, `${value > 0 ? "+" : ""}${told(value)}`]);
   visitor.equal(await rows(page.locator(".figures").nth(1)), differences, "a difference of each two");
   const values = await page.locator("section", { has: page.locator("#segments") }).locator("tbody th").allInnerTexts();
   visitor.equal(values, report.segments.segments.map(({ value }) => value ?? "(none)"), "a line for each category");
+  const heads = await page.locator("section", { has: page.locator("#segments") }).locator("thead th").allInnerTexts();
+  visitor.equal(heads, ["category", "lists", ...report.rankers.map(({ name }) => named(name))], "orders have one name everywhere");
+  const ends = report.scores.filter(({ metric }) => metric === report.metrics[0]).flatMap(({ value, low, high }) => [value, low, high]).filter((end) => end !== null);
+  const scale = [Math.min(...ends), Math.max(...ends)].map(told);
+  visitor.equal(await page.locator(".figures").first().locator(".scale span").allInnerTexts(), scale, "the ends of the scale");
+  visitor.equal(await page.locator(".figures").nth(1).locator(".scale .nought").innerText(), "0", "where two orders are as good");
+  visitor.matches(await page.locator("section", { has: page.locator("#metrics") }).innerText(), /: the newest 20 %\. /);
   const { text } = await visitor.saved(page, page.locator("section", { has: page.locator("#metrics") }).getByRole("button", { name: "Download CSV" }));
   visitor.equal(text.trim().split("\n").length, 1 + report.scores.length + report.differences.length, "a line for each figure");
   visitor.equal(JSON.parse(execFileSync("bash", ["-c", await visitor.copied(page, page.getByRole("button", { name: "Copy as curl: the report" }))], { maxBuffer: 1 << 26 })).last.report.model, report.model, "curl answers the report");
@@ -404,6 +448,11 @@ async function evaluated(visitor) {
   visitor.equal(starred.sort(), [...new Set(list.relevant)].sort(), "what visitors chose is marked");
   visitor.equal(starred.length, first.relevant, "as many as the report says");
   await visitor.accessible(page, "a worst list");
+  // as of a list that takes more than the service keeps
+  await page.route("**/requests", (route) => route.fulfill({ json: { requests: requests.filter(({ request }) => request.id !== first.ranking) } }));
+  await page.goto(`${visitor.url}/#/evaluation`);
+  await worst.getByText("too large to keep").first().waitFor();
+  visitor.matches(await worst.locator("tbody tr").first().innerText(), /too large to keep/);
   await visitor.close(page);
 }
 
@@ -479,12 +528,16 @@ async function ready(page, view) {
   else await page.locator("main section, main table").first().waitFor();
 }
 
-async function accessible(visitor) {
+/** A picture of a view, to be looked at. */
+const picture = (page, folder, view, kind = "") => page.screenshot({ path: join(folder, `${(view.slice(2) || "overview").replace(/\W+/g, "-")}${kind}.png`), fullPage: true });
+
+async function accessible(visitor, folder) {
   for (const view of await present(visitor)) {
     for (const dark of [false, true]) {
       const page = await visitor.open(view, { dark });
       await ready(page, view);
       await visitor.accessible(page, `${view || "#/"}${dark ? ", dark" : ""}`);
+      await picture(page, folder, view, dark ? "-dark" : "");
       const ground = await page.evaluate(() => getComputedStyle(document.body).backgroundColor.match(/\d+/g).map(Number));
       visitor.check(dark ? Math.max(...ground) < 60 : Math.min(...ground) > 200, `the ground is ${ground}`);
       await visitor.close(page);
@@ -492,11 +545,12 @@ async function accessible(visitor) {
   }
 }
 
-async function narrow(visitor) {
+async function narrow(visitor, folder) {
   for (const view of await present(visitor)) {
     const page = await visitor.open(view, { size: NARROW });
     await ready(page, view);
     await visitor.accessible(page, `${view || "#/"}, 360 pixels wide`);
+    await picture(page, folder, view, "-narrow");
     if (view === "#/try") {
       visitor.equal(await page.locator("[role=listbox]:visible").count(), 1, "one list at a time");
       await page.getByRole("group", { name: "List" }).getByRole("button", { name: "xgboost" }).click();

@@ -19,6 +19,12 @@ export async function run(visitor, token) {
   // it looks for a first request by itself
   await page.getByRole("listbox", { name: "Order of keep" }).waitFor();
   visitor.check(!(await page.locator("body").innerText()).includes("jane"), "visitors stay hidden");
+  const choice = page.locator("select[name=request]");
+  const number = await choice.inputValue();
+  await visitor.ask("/rank/keep", { id: "r2", timestamp: "1636993834000", items: [{ id: "b" }, { id: "a" }, { id: "c" }] });
+  await choice.focus();
+  await choice.locator("option", { hasText: "3 items" }).waitFor({ state: "attached" });
+  visitor.equal([await choice.inputValue(), await choice.locator("option").count()], [number, 2], "newer requests are there to choose, and the choice is kept");
   const command = await visitor.copied(page, page.getByRole("button", { name: "Copy as curl: keep" }));
   visitor.check(!command.includes(token) && command.includes("$RANKWRIGHT_API_TOKEN"), `the command has no token: ${command}`);
   await changes(visitor, page, token);

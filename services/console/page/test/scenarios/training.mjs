@@ -104,8 +104,46 @@ async function versions(visitor, first) {
   await page.getByRole("dialog").getByRole("button", { name: "Roll back" }).click();
   visitor.equal(await page.locator(".note.bad").innerText(), `${first} is the current one, but does not answer here: see Overview.`, "what does not answer");
   await visitor.close(page);
+  await differing(visitor, second);
   await compared(visitor, first, second);
   await gated(visitor, second);
+}
+
+/** How two versions differ, cell by cell: in a metric, a setting, and a feature that each has alone. */
+async function differing(visitor, serving) {
+  const answer = await visitor.ask("/models");
+  const model = answer.models.find(({ name }) => name === "lightgbm");
+  const [before] = model.versions;
+  const [setting, value] = Object.entries(before.settings)[0];
+  const last = before.features.at(-1);
+  const after = {
+    ...before,
+    version: serving,
+    metrics: { ...before.metrics, "NDCG@10": 0.1234 },
+    settings: { ...before.settings, [setting]: "another" },
+    features: [...before.features.slice(0, -1), { name: "new", gain: 0 }],
+  };
+  model.versions = [before, after];
+  const page = await visitor.open("#/models?model=lightgbm");
+  await page.route("**/models", (route) => route.fulfill({ json: answer }));
+  await page.reload();
+  await page.locator(".facts").waitFor();
+  const cells = (rows) => page.locator(rows).evaluateAll((rows) => rows.map((row) => [...row.cells].map((cell) => cell.textContent)));
+  const differ = [
+    ["NDCG@10", "0.1234", before.metrics["NDCG@10"].toFixed(4)],
+    [setting, "another", value],
+  ];
+  visitor.equal(await cells(".facts tbody .differs"), differ, "what differs is marked");
+  const gain = before.features.reduce((sum, { gain }) => sum + gain, 0);
+  const alone = [
+    ["new", "0 %", "–", ""],
+    [last.name, "–", `${Math.round((1000 * last.gain) / gain) / 10} %`, ""],
+  ];
+  visitor.check(before.features.length > 15, "not all features are shown at first");
+  visitor.equal(await cells(".room tbody .differs"), alone, "features that one version alone has");
+  visitor.equal((await cells(".room tbody tr")).slice(0, 2), alone, "they come first");
+  await visitor.accessible(page, "two versions that differ");
+  await visitor.close(page);
 }
 
 /** What a gate decided, as a service tells it whose versions come from training jobs. */

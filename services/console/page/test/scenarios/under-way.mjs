@@ -18,6 +18,10 @@ export async function run(visitor) {
     writers: [
       { writer: "shop/0", watermark: time(7300), ended: false, seen: time(1) },
       { writer: "import events.jsonl", watermark: null, ended: true, seen: time(700) },
+      { writer: "shop/1", watermark: time(1), ended: false, seen: time(1) },
+      { writer: "shop/2", watermark: time(1300), ended: false, seen: time(1300) },
+      { writer: "import more.jsonl", watermark: time(90_000_000), ended: false, seen: time(1) },
+      { writer: "feedback:serve-1", watermark: time(90_000), ended: false, seen: time(90_000) },
     ],
   });
   for (const size of [undefined, NARROW]) {
@@ -29,7 +33,10 @@ export async function run(visitor) {
     await card.getByText("Training for 1 minute…").waitFor();
     visitor.check(await card.getByRole("button", { name: "Train" }).isDisabled(), "a second training has to wait");
     const rows = await page.locator("table", { hasText: "last seen" }).locator("tbody tr").evaluateAll((rows) => rows.map((row) => [...row.cells].map((cell) => cell.textContent)));
-    visitor.equal(rows, [["shop/0", "2 hours ago", "just now"], ["import events.jsonl", "read to its end", "11 minutes ago"]], "the writers");
+    visitor.equal(rows.slice(0, 2), [["shop/0", "2 hours ago", "just now"], ["import events.jsonl", "read to its end", "11 minutes ago"]], "the writers");
+    const problems = (await page.locator(".note.bad li").allInnerTexts()).filter((text) => text.startsWith("The writer"));
+    const expected = ["The writer shop/0 is 2 hours behind: newer events wait to be read.", "The writer shop/2 was last seen 21 minutes ago. Rankings stay open until it goes on."];
+    visitor.equal(problems, expected, "writers that are behind or gone are a problem; imports, and requests that do not come, are none");
     await visitor.accessible(page, "what is under way");
     if (size) {
       over = true;

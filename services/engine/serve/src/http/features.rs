@@ -19,6 +19,7 @@ use axum::response::Response;
 use rankwright_model::{Bin, Metadata, Spread, StoreError, VersionId};
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::collections::BTreeSet;
 
 /// Rank requests that are looked at. A feature of visitors has one value for all items of a request, so a few would say little.
 const REQUESTS: usize = 100;
@@ -35,6 +36,9 @@ struct ModelFeatures {
     version: Option<String>,
     /// How many of the newest rank requests were looked at: of the model, or of all where it has none.
     requests: usize,
+    /// Names of the models that these are for.
+    #[serde(rename = "requestsOf")]
+    requests_of: BTreeSet<String>,
     /// Their items that were looked at: of a long list 50, spread evenly.
     items: usize,
     /// Why no more were looked at, where the values of one could not be had.
@@ -85,6 +89,7 @@ struct ValueBin {
 #[derive(Default)]
 struct Now {
     requests: usize,
+    requests_of: BTreeSet<String>,
     items: usize,
     problem: Option<String>,
     /// By column.
@@ -144,7 +149,8 @@ async fn told(app: &App, slot: &Slot) -> Result<ModelFeatures, Failure> {
     };
     let features = groups.iter().map(|group| feature(group, known.as_ref(), &now)).collect();
     let model = slot.name().to_owned();
-    Ok(ModelFeatures { model, version, requests: now.requests, items: now.items, problem: now.problem, features })
+    let Now { requests, requests_of, items, problem, .. } = now;
+    Ok(ModelFeatures { model, version, requests, requests_of, items, problem, features })
 }
 
 /// Computes the rows of the newest requests that are kept of a model.
@@ -170,6 +176,7 @@ async fn now(app: &App, slot: &Slot, ranker: &dyn Ranker) -> Result<Now, Failure
                 let taken = items.min(ITEMS_EACH);
                 computed += items;
                 (now.requests, now.items) = (now.requests + 1, now.items + taken);
+                now.requests_of.insert(sampled.model.clone());
                 for row in (0..taken).map(|place| place * items / taken) {
                     let values = rows[row * width..][..width].iter().enumerate();
                     values.for_each(|(column, value)| now.values[column].push(*value));

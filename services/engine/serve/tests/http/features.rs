@@ -75,7 +75,8 @@ async fn values_of_the_newest_requests_stand_beside_those_of_training() {
     };
     let before = told(&service, "shop").await;
     let expected = json!({
-        "model": "shop", "version": version.id().as_str(), "requests": 0, "items": 0, "problem": null, "features": column(Value::Null),
+        "model": "shop", "version": version.id().as_str(), "requests": 0, "requestsOf": [], "items": 0, "problem": null,
+        "features": column(Value::Null),
     });
     assert_eq!(before, expected);
     service.post("/rank/shop", priced(&[Some(1.0), Some(2.0)])).await;
@@ -83,6 +84,7 @@ async fn values_of_the_newest_requests_stand_beside_those_of_training() {
     service.post("/rank/plain", priced(&[Some(2.0), Some(2.0)])).await; // for another model
     let now = told(&service, "shop").await;
     assert_eq!((&now["requests"], &now["items"], &now["problem"]), (&json!(2), &json!(5), &Value::Null));
+    assert_eq!(now["requestsOf"], json!(["shop"]));
     let values = json!({"missing": 0.2, "bins": [
         {"from": 1.0, "to": 1.0, "share": 0.5}, {"from": 2.0, "to": 2.0, "share": 0.25},
     ]});
@@ -103,7 +105,8 @@ async fn a_version_that_does_not_tell_and_a_model_without_one_show_the_values_of
         let told = told(&service, model).await;
         let expected = json!([{"name": "price", "categorical": false, "gain": gain, "training": null, "now": now}]);
         assert_eq!(told["features"][0]["columns"], expected, "{told}");
-        assert_eq!(told["requests"], 1, "it has none of its own: those of others are taken");
+        let of = (&told["requests"], &told["requestsOf"]);
+        assert_eq!(of, (&json!(1), &json!(["plain"])), "it has none of its own: those of others are taken");
     }
     assert_eq!(told(&service, "plain").await["features"], json!([]), "it has no features");
 }
