@@ -121,3 +121,14 @@ async fn a_trending_model_needs_no_item_and_says_when_it_has_no_more() {
     let all = json!({"count": 1, "exclude": ["a", "b", "x", "y"]});
     assert_eq!(ask(all).await, told(&[], "the model has only 0 of 1 items"));
 }
+
+#[tokio::test]
+async fn a_count_above_the_limit_counts_as_the_limit() {
+    let limited = |most: u64| format!("models:\n{TRENDING}api: {{limits: {{maxItemsPerRequest: {most}}}}}\n");
+    for count in [3, u64::MAX] {
+        let asked = ask(&service(&limited(2)).await, "popular", json!({"count": count})).await;
+        assert_eq!(asked, told(&["x", "b"], None));
+    }
+    let beyond = ask(&service(&limited(9)).await, "popular", json!({"count": 10})).await;
+    assert_eq!(beyond, told(&["x", "b", "a", "y"], "the model has only 4 of 9 items"));
+}
