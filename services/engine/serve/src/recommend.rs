@@ -28,7 +28,7 @@ use std::time::Instant;
 pub(crate) struct Request {
     /// How many items; above `maxItemsPerRequest` it counts as that.
     #[serde(deserialize_with = "whole")]
-    #[schemars(with = "u64", range(min = 1))]
+    #[schemars(with = "u64", range(min = 1, max = u64::MAX))]
     count: u64,
     /// For whom: `excludeSeen` of the model leaves out what this visitor took.
     user: Option<String>,
