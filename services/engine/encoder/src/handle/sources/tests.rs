@@ -157,8 +157,9 @@ fn what_was_damaged_where_it_is_kept_is_fetched_again() {
     let hub = "https://hub/acme/rank/resolve/main";
     let names = ["onnx/model.onnx", "onnx/model.onnx_data", "tokenizer.json", "1_Pooling/config.json"];
     let text = |name: &str| if name.ends_with("json") { "{}" } else { "graph" };
-    let placed = ["s3://b/x", hub].into_iter().flat_map(|base| names.map(|name| (format!("{base}/{name}"), text(name))));
-    let placed: Vec<(String, &str)> = placed.chain([("s3://b/terms.json".to_owned(), "{}")]).collect();
+    let of = |base: &str| names.map(|name| (format!("{base}/{name}"), text(name)));
+    let placed: Vec<(String, &str)> =
+        [of("s3://b/x"), of(hub)].into_iter().flatten().chain([("s3://b/terms.json".to_owned(), "{}")]).collect();
     let placed: Vec<(&str, &str)> = placed.iter().map(|(name, text)| (name.as_str(), *text)).collect();
     let elsewhere = Elsewhere::with(&placed);
     let able = sources(folder.path(), true, Some(&elsewhere));
