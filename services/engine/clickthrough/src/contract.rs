@@ -5,8 +5,8 @@
 
 use crate::testing::{header, ranking};
 use crate::{
-    Click, Clickthrough, ClickthroughStore, Column, Error, Forgotten, Header, Kind, Mark, Records, Rows, Shown, Subject,
-    Who,
+    Click, Clickthrough, ClickthroughStore, Column, Error, Forgotten, Header, Kind, Mark, Records, Rows, Shown,
+    Subject, Who,
 };
 use rankwright_event::{Field, ItemId, Timestamp, Value};
 use std::sync::Arc;

@@ -16,10 +16,10 @@ mod source;
 mod state;
 mod train;
 
+use crate::Config;
 use crate::error::shown;
 use crate::section::Section;
 use crate::value::Value;
-use crate::Config;
 use std::collections::BTreeSet;
 
 /// Reads the whole configuration; defaults stand in place of what was wrong.
