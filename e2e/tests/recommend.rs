@@ -125,7 +125,7 @@ fn a_shop_recommends_similar_and_popular_items_whatever_is_asked() {
         let fallback = answer["fallback"].as_str().unwrap_or_default();
         assert!(fallback.contains(why) && fallback.contains("model popular answers in its place"), "{answer}");
     }
-    let all = recommend(&service, "similar", json!({"count": 10_000, "items": [known]}));
+    let all = recommend(&service, "similar", json!({"count": 1_000_000, "items": [known]}));
     let told = all["fallback"].as_str().unwrap_or_default();
     assert!(items(&all).len() > 200 && told.starts_with("the model has only "), "as many as there are, {told}");
     let cart = recommend(&service, "similar", json!({"count": 10, "items": [known, popular[1], "no such item"]}));

@@ -180,7 +180,7 @@ fn calls(redis: &Redis) -> BTreeMap<String, u64> {
 fn a_rank_request_takes_two_round_trips_to_redis_where_nothing_is_kept_and_none_where_all_is() {
     let Some(redis) = Redis::of_its_own() else { return };
     let folder = tempfile::tempdir().expect("there is room for temporary files");
-    let model = "m: {type: lambdamart, backend: {type: xgboost}, weights: {click: 1}, features: [clicks, recent, ctr, brand_ctr]}";
+    let model = "m: {type: lambdamart, backend: {type: xgboost}, weights: {click: 1}, features: [clicks, recent, ctr, brand_ctr, words, weighed]}";
     let config = config(&redis).replace("same: {type: noop}", model);
     import(&config, "shop", &day(&mut Random(1), 100), &folder.path().join("import"));
     let items: Vec<String> = (0..ITEMS).map(|number| format!("i{number}")).collect();

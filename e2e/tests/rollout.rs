@@ -13,7 +13,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-const MODEL: &str = "learned: {type: lambdamart, weights: {click: 1}, features: [clicks, ctr], backend: {type: lightgbm, iterations: 5}}";
+const MODEL: &str = "learned: {type: lambdamart, weights: {click: 1}, features: [clicks, ctr, weighed], backend: {type: lightgbm, iterations: 5}}";
 
 fn ready(server: &Service) -> (u16, String) {
     let answer = server.get("/ready");
@@ -61,7 +61,7 @@ fn a_server_that_no_version_fits_is_not_ready_while_another_one_serves_the_model
 }
 
 /// As the operator gives a model its warm-up.
-const WARMED: &str = "learned: {type: lambdamart, weights: {click: 1}, features: [clicks, ctr], backend: {type: lightgbm, iterations: 5}, warmup: {sampledRequests: 100, duration: 10s}}";
+const WARMED: &str = "learned: {type: lambdamart, weights: {click: 1}, features: [clicks, ctr, weighed], backend: {type: lightgbm, iterations: 5}, warmup: {sampledRequests: 100, duration: 10s}}";
 
 /// What a verdict may take to reach all servers.
 const SOON: Duration = Duration::from_secs(30);

@@ -109,18 +109,18 @@ fn an_import_into_an_empty_redis_opens_a_text_model_once() {
 }
 
 #[test]
-fn a_visitor_is_forgotten_and_other_models_are_trained_where_a_text_model_is_not_there() {
+fn a_visitor_is_forgotten_and_other_models_are_trained_where_a_text_model_or_a_file_is_not_there() {
     let folder = tempfile::tempdir().expect("there is room for temporary files");
     let (config, data) = (folder.path().join("config.yml"), folder.path().join("events.jsonl"));
-    let with = |feature: &str, model: &str| {
+    let with = |features: &str, models: &str| {
         let config_text = format!(
             "
 state: {{type: file, path: ./state}}
 features:
   - {{name: price, type: number, scope: item, field: item.price}}
-{feature}models:
+{features}models:
   popular: {{type: trending, weights: [{{interaction: click}}]}}
-{model}"
+{models}"
         );
         std::fs::write(&config, config_text).expect("can be written");
     };
@@ -139,12 +139,23 @@ features:
     };
     with("", "");
     run(&["import", "--data", &data.to_string_lossy()]).ok();
-    with(
-        "  - {name: meaning, type: field_match, rankingField: ranking.query, itemField: item.title, method: {type: bi-encoder, model: test/none, dim: 3}}\n",
-        "  m: {type: lambdamart, weights: {click: 1}, features: [meaning]}\n",
-    );
-    let refused = run(&["train", "--model", "m"]).refused().stderr;
-    assert!(refused.contains("features[1].method.model") && refused.contains("test/none"), "{refused}");
+    let cases = [
+        ("bi-encoder, model: test/none, dim: 3", "features[1].method.model", "test/none"),
+        ("bm25, language: en, termFreq: gone.json", "feature 'f1'", "gone.json"),
+        ("bi-encoder, dim: 3, itemFieldCache: items.csv, rankingFieldCache: x.csv", "feature 'f2'", "items.csv"),
+        ("cross-encoder, cache: pairs.csv", "feature 'f3'", "pairs.csv"),
+    ];
+    let (mut features, mut models) = (String::new(), String::new());
+    for (index, (method, ..)) in cases.iter().enumerate() {
+        let fields = "rankingField: ranking.query, itemField: item.title";
+        features += &format!("  - {{name: f{index}, type: field_match, {fields}, method: {{type: {method}}}}}\n");
+        models += &format!("  m{index}: {{type: lambdamart, weights: {{click: 1}}, features: [f{index}]}}\n");
+    }
+    with(&features, &models);
+    for (index, (_, place, name)) in cases.iter().enumerate() {
+        let refused = run(&["train", "--model", &format!("m{index}")]).refused().stderr;
+        assert!(refused.contains(place) && refused.contains(name), "{refused}");
+    }
     run(&["train", "--model", "popular"]).ok();
     run(&["forget", "--user", "u"]).ok();
     let nothing = run(&["train", "--model", "popular"]).refused().stderr;
@@ -271,7 +282,7 @@ fn a_dictionary_in_a_bucket_is_fetched_once_and_kept() {
         ("en.json", nowhere, 75, "http://127.0.0.1:1 cannot be reached"), // which may change
     ] {
         let Ended { code: found, stderr, .. } = run(name, endpoint, &["import", "--data", "events.jsonl"]);
-        let is_told = stderr.contains("features[0].method.termFreq") && stderr.contains(told);
+        let is_told = stderr.contains("feature 'weighed'") && stderr.contains(told);
         assert!(found == Some(code) && is_told, "{name}, {found:?}: {stderr}");
     }
     let validated = run("en.json", &endpoint, &["validate", "--data", "events.jsonl"]).stdout;

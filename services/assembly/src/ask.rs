@@ -53,8 +53,8 @@ fn with_one_model(mut config: Config, model: &str) -> Result<Config> {
         bail!("no model {model:?} that ranks: the configuration has {known}");
     };
     config.features.retain(|feature| definition.features().contains(&feature.name));
-    if let Model::LambdaMart(definition) = &mut definition {
-        definition.warmup = None;
+    if let Some(trees) = definition.trees_mut() {
+        trees.warmup = None;
     }
     config.models = [(model.to_owned(), definition)].into();
     Ok(config)

@@ -87,20 +87,16 @@ impl Wanted {
     }
 }
 
-/// Leaves out features that compute with a model of texts and that none of these models learns from. Returns the models of texts
-/// that are still needed.
+/// Leaves out features that none of these models learns from and that compute with a model of texts or with files. Returns the models
+/// of texts that are still needed.
 pub(crate) fn leave_out_texts(config: &mut Config, models: &[String]) -> Vec<Wanted> {
     let learnt = |feature: &Feature| {
         models.iter().filter_map(|name| config.models.get(name)).any(|model| model.features().contains(&feature.name))
     };
-    let (mut stay, mut needed) = (Vec::new(), Vec::new());
-    for (index, feature) in config.features.iter().enumerate() {
-        let wanted = Wanted::of_feature(index, feature);
-        stay.push(wanted.is_none() || learnt(feature));
-        needed.extend(wanted.filter(|_| learnt(feature)));
-    }
-    let mut stay = stay.into_iter();
-    config.features.retain(|_| stay.next().unwrap_or(true));
+    let is_of_files = |feature: &Feature| matches!(&feature.kind, Kind::FieldMatch(of) if of.is_of_files());
+    let stay = config.features.iter().enumerate().filter(|(_, feature)| learnt(feature));
+    let needed = stay.filter_map(|(index, feature)| Wanted::of_feature(index, feature)).collect();
+    config.features.retain(|feature| learnt(feature) || !is_of_files(feature));
     needed
 }
 

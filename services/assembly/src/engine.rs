@@ -31,7 +31,7 @@ const ALONE: usize = 1;
 pub struct Engine {
     /// The checked configuration.
     pub config: Config,
-    /// Its features, compiled: for a training, without those that only other models learn from and that need a model of texts.
+    /// Its features, compiled: for a training, without those that only other models learn from and that need a model of texts or files.
     pub plan: Arc<Plan>,
     /// Values.
     pub state: Arc<dyn Store>,
@@ -191,10 +191,10 @@ impl Engine {
         })
     }
 
-    /// Opens what it takes to train these models. Models of texts that they do not learn from need not be there.
+    /// Opens what it takes to train these models. Models of texts and files that they do not learn from need not be there.
     ///
     /// # Errors
-    /// When a store cannot be opened, or a model of texts.
+    /// When a store cannot be opened, or a model of texts, or a file.
     pub fn open_to_train(mut config: Config, models: Vec<String>) -> BoxFuture<'static, Result<Self>> {
         if let config::State::Redis(redis) = &mut config.state {
             redis.cache.max_size = 0; // a training reads each item once
@@ -205,8 +205,8 @@ impl Engine {
         })
     }
 
-    /// The engine for work that takes in no events and computes no rows, without the models of texts that these models do not
-    /// learn from.
+    /// The engine for work that takes in no events and computes no rows, without the models of texts and the files that these models
+    /// do not learn from.
     pub(crate) async fn without_texts(mut config: Config, state: Arc<dyn Store>, models: &[String]) -> Result<Self> {
         let encoders = Encoders::open(leave_out_texts(&mut config, models), ALONE).await?;
         Self::assemble(config, state, encoders).await

@@ -25,9 +25,9 @@ pub(crate) fn print(mode: &str, path: Option<&Path>) -> Result<()> {
 }
 
 fn counters(mode: &str, config: &Config, installation: Option<&str>) -> Value {
-    let model = |model: &Model| match model {
-        Model::LambdaMart(of) => json!({"type": model.type_name(), "backend": of.backend.booster.type_name()}),
-        _ => json!({"type": model.type_name()}),
+    let model = |model: &Model| match model.trees() {
+        Some(trees) => json!({"type": model.type_name(), "backend": trees.backend.booster.type_name()}),
+        None => json!({"type": model.type_name()}),
     };
     let features = config.features.iter().map(|of| json!({"name": of.name, "type": of.kind.type_name()}));
     json!({

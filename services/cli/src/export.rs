@@ -104,10 +104,7 @@ fn kept(config: &Config) -> Result<()> {
 
 /// The model of this name, or the only one that boosters train.
 fn chosen(config: &Config, asked: Option<&str>) -> Result<(String, LambdaMart)> {
-    let trees = |(name, model): (&String, &Model)| match model {
-        Model::LambdaMart(model) => Some((name.clone(), model.clone())),
-        _ => None,
-    };
+    let trees = |(name, model): (&String, &Model)| Some((name.clone(), model.trees()?.clone()));
     let mut models: Vec<(String, LambdaMart)> = config.models.iter().filter_map(trees).collect();
     let names = models.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
     let Some(asked) = asked else {

@@ -30,11 +30,7 @@ pub(crate) fn run(options: &TrainOptions) -> Result<()> {
     }
     if let Some(split) = &options.split {
         let split: Split = split.parse().context("--split")?;
-        for model in config.models.values_mut() {
-            if let Model::LambdaMart(model) = model {
-                model.split = split.clone();
-            }
-        }
+        config.models.values_mut().filter_map(Model::trees_mut).for_each(|trees| trees.split = split.clone());
     }
     let runtime = runtime()?; // stores that wait for a network do so on its threads
     let _training = stop::at_once(&runtime, "interrupted: the training is not complete");
@@ -87,7 +83,7 @@ pub(crate) fn one(engine: &Engine, name: &str) -> Result<Trained> {
     let (columns, served) = (engine.columns(), engine.served_constants());
     let embed = |model: &Semantic, told: &mut dyn FnMut(usize, usize)| engine.embed(model, told).map_err(Into::into);
     let training = Training { name, model, columns: &columns, served: &served, embed: &embed, now: now() };
-    let mut progress = Progress::new("train", training.rounds() as u64);
+    let mut progress = Progress::new("train", model.rounds() as u64);
     let trained = training.run(&*engine.clickthroughs, &*engine.versions, &mut |step| match step {
         train::Progress::Reading { rankings } => progress.at(0, rankings, "rankings read"),
         train::Progress::Fitting { iteration, .. } => {

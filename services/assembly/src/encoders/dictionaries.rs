@@ -13,7 +13,7 @@ use std::path::Path;
 /// back names what was fetched.
 ///
 /// # Errors
-/// When one is not there, or is no dictionary. The error begins with the path in the configuration.
+/// When one is not there, or is no dictionary. The error begins with the feature.
 pub fn with_dictionaries(mut config: Config) -> BoxFuture<'static, Result<Config>> {
     Box::pin(async move {
         if remote(&mut config).next().is_none() {
@@ -22,8 +22,9 @@ pub fn with_dictionaries(mut config: Config) -> BoxFuture<'static, Result<Config
         apart(move || {
             let elsewhere = Elsewhere::default();
             let sources = sources(cache()?, Some(&elsewhere));
-            for (path, address) in remote(&mut config) {
-                let file = sources.file(address, |path| Ok(Dictionary::open(path).map(drop)?)).with_context(|| path)?;
+            for (feature, address) in remote(&mut config) {
+                let file = sources.file(address, |path| Ok(Dictionary::open(path).map(drop)?));
+                let file = file.with_context(|| format!("feature '{feature}'"))?;
                 *address = file.to_str().context("the cache folder's name is no UTF-8")?.to_owned();
             }
             Ok(config)
@@ -32,12 +33,12 @@ pub fn with_dictionaries(mut config: Config) -> BoxFuture<'static, Result<Config
     })
 }
 
-/// Addresses of dictionaries in buckets, with their path in the configuration.
-fn remote(config: &mut Config) -> impl Iterator<Item = (String, &mut String)> {
-    config.features.iter_mut().enumerate().filter_map(|(index, feature)| {
+/// Addresses of dictionaries in buckets, with the names of their features.
+fn remote(config: &mut Config) -> impl Iterator<Item = (&str, &mut String)> {
+    config.features.iter_mut().filter_map(|feature| {
         let Kind::FieldMatch(FieldMatch { method: MatchMethod::Bm25 { term_freq, .. }, .. }) = &mut feature.kind else {
             return None;
         };
-        is_remote(Path::new(term_freq)).then(|| (format!("features[{index}].method.termFreq"), term_freq))
+        is_remote(Path::new(term_freq)).then_some((feature.name.as_str(), term_freq))
     })
 }

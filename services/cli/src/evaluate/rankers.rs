@@ -115,10 +115,7 @@ fn ranker(asked: &Asked<'_>, versions: &dyn VersionStore) -> Result<Ranker> {
 
 /// The first model that is asked for and learns; else the first of the configuration.
 fn reference<'a>(config: &'a Config, asked: &[Asked<'a>]) -> Result<(&'a str, &'a LambdaMart)> {
-    let learns = |name: &'a str, model: &'a Model| match model {
-        Model::LambdaMart(definition) => Some((name, definition)),
-        _ => None,
-    };
+    let learns = |name: &'a str, model: &'a Model| model.trees().map(|definition| (name, definition));
     let named = asked.iter().find_map(|asked| learns(asked.name, asked.model));
     let any = || config.models.iter().find_map(|(name, model)| learns(name, model));
     named.or_else(any).ok_or_else(|| {
@@ -130,7 +127,7 @@ fn reference<'a>(config: &'a Config, asked: &[Asked<'a>]) -> Result<(&'a str, &'
 
 /// What to say of a model that learns from other lists than those that it is compared on.
 fn differs(asked: &Asked<'_>, reference: &str, definition: &LambdaMart) -> Option<String> {
-    let Model::LambdaMart(own) = asked.model else { return None };
+    let own = asked.model.trees()?;
     let keys = [
         ("split", own.split != definition.split),
         ("selector", own.learning.selector != definition.learning.selector),

@@ -6,7 +6,7 @@ use crate::stop;
 use crate::told::line;
 use anyhow::{Context, Result, bail};
 use rankwright_assembly::{columns_of, now, runtime};
-use rankwright_config::{Config, Model};
+use rankwright_config::Config;
 use rankwright_model::{Column, Foreign, Kind, Metadata, Place, Version, VersionStore};
 use rankwright_train::{export::plain, model_columns, weights};
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ pub(super) fn run(
     promote: bool,
 ) -> Result<String> {
     let known = known(config, model)?;
-    let Model::LambdaMart(definition) = known else {
+    let Some(definition) = known.trees() else {
         bail!("model '{model}' is of type {}: only a model of type lambdamart takes trees", known.type_name());
     };
     let runtime = runtime()?;

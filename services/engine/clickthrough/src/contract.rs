@@ -5,7 +5,8 @@
 
 use crate::testing::{header, ranking};
 use crate::{
-    Click, Clickthrough, ClickthroughStore, Column, Error, Forgotten, Header, Kind, Mark, Rows, Shown, Subject, Who,
+    Click, Clickthrough, ClickthroughStore, Column, Error, Forgotten, Header, Kind, Mark, Records, Rows, Shown,
+    Subject, Who,
 };
 use rankwright_event::{Field, ItemId, Timestamp, Value};
 use std::sync::Arc;
@@ -117,9 +118,12 @@ fn what_was_appended_is_read(place: &str, open: Open) -> Outcome {
     let (columns, _) = entries.next().ok_or("nothing")?.map_err(text)?;
     expect("columns", columns, header(COLUMNS).columns)?;
     ensure(entries.by_ref().all(|entry| entry.is_ok()) && entries.losses().is_empty(), "losses in a whole store")?;
-    let without = store.read().map_err(text)?.without_rows().map(|entry| entry.map(|(_, record)| record).map_err(text));
     let bare = |record: Clickthrough| Clickthrough { rows: Rows::default(), ..record };
-    same(&without.collect::<Result<Vec<_>, _>>()?, &records.into_iter().map(bare).collect::<Vec<_>>())
+    let records: Vec<_> = records.into_iter().map(bare).collect();
+    same(&all(store.read().map_err(text)?.without_rows())?, &records)?;
+    let bare = |record: Clickthrough| Clickthrough { items: Vec::new(), ..record };
+    let records: Vec<_> = records.into_iter().map(bare).collect();
+    same(&all(store.read().map_err(text)?.without_items())?, &records)
 }
 
 fn unusual_records_come_back(place: &str, open: Open) -> Outcome {
@@ -337,7 +341,11 @@ fn append(store: &dyn ClickthroughStore, records: Vec<Clickthrough>) -> Result<M
 }
 
 fn read(store: &dyn ClickthroughStore) -> Result<Vec<Clickthrough>, String> {
-    store.read().map_err(text)?.map(|entry| entry.map(|(_, record)| record).map_err(text)).collect()
+    all(store.read().map_err(text)?)
+}
+
+fn all(records: Records) -> Result<Vec<Clickthrough>, String> {
+    records.map(|entry| entry.map(|(_, record)| record).map_err(text)).collect()
 }
 
 fn same(found: &[Clickthrough], expected: &[Clickthrough]) -> Outcome {

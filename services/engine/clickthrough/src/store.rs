@@ -1,5 +1,6 @@
 //! What every store of click-throughs promises.
 
+use crate::part::reader::Extent;
 use crate::part::{Part, PartReader, read_part};
 use crate::{Clickthrough, Dedup, Error, Forgotten, Losses, Result, Subject};
 use std::sync::Arc;
@@ -99,18 +100,24 @@ pub struct Records {
     current: Option<PartReader>,
     seen: Dedup,
     losses: Losses,
-    rows: bool,
+    extent: Extent,
 }
 
 impl Records {
     /// Streams the records of `parts`, one part after the other.
     pub fn new(parts: impl Iterator<Item = Result<Part>> + Send + 'static) -> Self {
-        Self { parts: Box::new(parts), current: None, seen: Dedup::default(), losses: Losses::default(), rows: true }
+        let (seen, losses, extent) = (Dedup::default(), Losses::default(), Extent::Whole);
+        Self { parts: Box::new(parts), current: None, seen, losses, extent }
     }
 
     /// Gives records without their rows, in a fraction of the time.
     pub fn without_rows(self) -> Self {
-        Self { rows: false, ..self }
+        Self { extent: Extent::WithoutRows, ..self }
+    }
+
+    /// Gives records without their rows and without what was shown, in less time still.
+    pub fn without_items(self) -> Self {
+        Self { extent: Extent::WithoutItems, ..self }
     }
 
     /// What was left out of the parts that have been read; complete when the iterator has ended.
@@ -140,8 +147,7 @@ impl Iterator for Records {
                             );
                             self.losses.add(loss, false);
                         }
-                        Ok(part) if self.rows => self.current = Some(read_part(part)),
-                        Ok(part) => self.current = Some(read_part(part).without_rows()),
+                        Ok(part) => self.current = Some(read_part(part).reading(self.extent)),
                         Err(error) => return Some(Err(error)),
                     }
                 }

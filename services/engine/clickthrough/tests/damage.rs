@@ -34,15 +34,18 @@ fn write(format: Format, columns: usize, blocks: &[Vec<Clickthrough>]) -> Writte
     Written { bytes, headers, blocks }
 }
 
-/// What is left of damaged bytes, and what is lost: the same whether rows are read or not.
+/// What is left of damaged bytes, and what is lost: the same whether rows and items are read or not.
 fn read(format: Format, bytes: &[u8]) -> (Vec<Clickthrough>, Losses) {
     let reader = || read_part(Part::new("part", format, Box::new(Cursor::new(bytes.to_vec()))));
-    let [(records, losses), (without, lost)] = [reader(), reader().without_rows()].map(|mut part| {
+    let readers = [reader(), reader().without_rows(), reader().without_items()];
+    let [(records, losses), (without, lost), (least, lost_of_least)] = readers.map(|mut part| {
         let records: Vec<_> = part.by_ref().map(|entry| entry.unwrap().1).collect();
         (records, part.losses().clone())
     });
     let bare = |record: &Clickthrough| Clickthrough { rows: Rows::default(), ..record.clone() };
     assert_eq!((without, lost), (records.iter().map(bare).collect(), losses.clone()));
+    let bare = |record: &Clickthrough| Clickthrough { items: Vec::new(), ..bare(record) };
+    assert_eq!((least, lost_of_least), (records.iter().map(bare).collect(), losses.clone()));
     (records, losses)
 }
 

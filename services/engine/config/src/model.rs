@@ -79,28 +79,44 @@ impl Model {
         self.learning()?.exclude_seen.as_ref()
     }
 
-    /// How train and test are parted, where it is so.
-    pub fn split(&self) -> Option<&Split> {
+    /// How its trees are trained; none where its versions are no trees.
+    pub fn trees(&self) -> Option<&LambdaMart> {
         match self {
-            Self::LambdaMart(model) => Some(&model.split),
+            Self::LambdaMart(model) => Some(model),
             _ => None,
         }
+    }
+
+    /// The same, to change it.
+    pub fn trees_mut(&mut self) -> Option<&mut LambdaMart> {
+        match self {
+            Self::LambdaMart(model) => Some(model),
+            _ => None,
+        }
+    }
+
+    /// The most rounds of its training.
+    pub fn rounds(&self) -> usize {
+        match self {
+            Self::LambdaMart(model) => model.backend.iterations,
+            Self::Als(model) => model.iterations,
+            _ => 1,
+        }
+    }
+
+    /// How train and test are parted, where it is so.
+    pub fn split(&self) -> Option<&Split> {
+        self.trees().map(|trees| &trees.split)
     }
 
     /// Names of the features that it learns from, in column order.
     pub fn features(&self) -> &[String] {
-        match self {
-            Self::LambdaMart(model) => &model.features,
-            _ => &[],
-        }
+        self.trees().map(|trees| trees.features.as_slice()).unwrap_or_default()
     }
 
     /// What is replayed before a version serves, if anything.
     pub fn warmup(&self) -> Option<Warmup> {
-        match self {
-            Self::LambdaMart(model) => model.warmup,
-            _ => None,
-        }
+        self.trees()?.warmup
     }
 
     /// Where its embeddings of items come from, if it has some.

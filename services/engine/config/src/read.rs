@@ -16,10 +16,10 @@ mod source;
 mod state;
 mod train;
 
+use crate::Config;
 use crate::error::shown;
 use crate::section::Section;
 use crate::value::Value;
-use crate::{Config, Model};
 use std::collections::BTreeSet;
 
 /// Reads the whole configuration; defaults stand in place of what was wrong.
@@ -57,7 +57,7 @@ fn sections(section: Section<'_>) -> Config {
 /// Takes features without columns from the models that list them.
 fn without(left_out: &Names, section: &Section<'_>, config: &mut Config) {
     for (name, model) in &mut config.models {
-        let Model::LambdaMart(model) = model else { continue };
+        let Some(model) = model.trees_mut() else { continue };
         let listed = model.features.len();
         model.features.retain(|name| !left_out.contains(name));
         if model.features.is_empty() && listed > 0 {

@@ -91,7 +91,7 @@ impl Similar {
     /// Items nearest to the mean direction of a context, without those of the context and those to exclude; `count` of
     /// them, or as many as there are.
     pub fn recommend(&self, context: &[impl AsRef<str>], exclude: impl Fn(&str) -> bool, count: usize) -> Answer<'_> {
-        let known: Vec<usize> = context.iter().filter_map(|item| self.number(item.as_ref())).collect();
+        let mut known: Vec<usize> = context.iter().filter_map(|item| self.number(item.as_ref())).collect();
         let unknown = context.len() - known.len();
         let nothing = |reason| Answer { items: Vec::new(), unknown, nothing: Some(reason) };
         if context.is_empty() {
@@ -104,7 +104,8 @@ impl Similar {
         if query.iter().all(|&number| number == 0.0) {
             return nothing(NoAnswer::NoDirection);
         }
-        let skip = |number: usize| known.contains(&number) || exclude(&self.ids[number]);
+        known.sort_unstable(); // thousands may be given
+        let skip = |number: usize| known.binary_search(&number).is_ok() || exclude(&self.ids[number]);
         let found = self.near.search(&query, count, skip);
         let items: Vec<_> = found.into_iter().map(|(number, score)| (self.ids[number].as_str(), score)).collect();
         let nothing = (items.is_empty() && count > 0).then_some(NoAnswer::AllExcluded);

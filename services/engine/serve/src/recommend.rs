@@ -26,9 +26,9 @@ use std::time::Instant;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "RecommendRequest")]
 pub(crate) struct Request {
-    /// How many items.
+    /// How many items; above `maxItemsPerRequest` it counts as that.
     #[serde(deserialize_with = "whole")]
-    #[schemars(with = "u64", range(min = 1), extend("x-limit" = "maxItemsPerRequest"))]
+    #[schemars(with = "u64", range(min = 1, max = u64::MAX))]
     count: u64,
     /// For whom: `excludeSeen` of the model leaves out what this visitor took.
     user: Option<String>,
@@ -106,9 +106,8 @@ pub(crate) async fn recommend(
     let limits = app.limits();
     limits.check_items("items", request.items.as_ref().map_or(0, Vec::len))?;
     limits.check_items("exclude", request.exclude.as_ref().map_or(0, Vec::len))?;
-    limits.check_items("count", usize::try_from(request.count).unwrap_or(usize::MAX))?;
     let taken = taken(app, slot, &request, span).await;
-    let wanted = Wanted::of(&request, &taken);
+    let wanted = Wanted::of(&request, &taken, limits.api.max_items_per_request);
     let text = match slot.current() {
         Current::Loaded(loaded) => match span.within("score", || wanted.ask(&loaded)) {
             Ok(found) if found.len() < wanted.count => few(app, slot, &wanted, &loaded, found, &taken, began)?,
@@ -198,11 +197,12 @@ fn needs_items(loaded: &Loaded) -> bool {
 }
 
 impl<'r> Wanted<'r> {
-    fn of(request: &'r Request, taken: &'r Taken) -> Self {
+    /// At most so many items.
+    fn of(request: &'r Request, taken: &'r Taken, most: usize) -> Self {
         let items = request.items.iter().flatten().map(String::as_str).collect();
         let mut exclude: HashSet<&str> = request.exclude.iter().flatten().map(String::as_str).collect();
         exclude.extend(taken.visitor.iter().flat_map(|(visitor, slot)| seen::items(visitor, *slot)));
-        Self { items, exclude, count: usize::try_from(request.count).unwrap_or(usize::MAX) }
+        Self { items, exclude, count: usize::try_from(request.count).map_or(most, |count| count.min(most)) }
     }
 
     /// What is still wanted beside items that were found.

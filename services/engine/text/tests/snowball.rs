@@ -43,6 +43,11 @@ fn lines(name: &str) -> Option<Vec<String>> {
     }
 }
 
+/// What Porter's program does otherwise than his list: the endings `bli` and `logi`, and words of two letters, which it leaves alone.
+fn departs(word: &str, term: &str) -> bool {
+    ["bli", "bly", "logi", "logy"].iter().any(|end| word.contains(end)) || (word.len() == 2 && term == word)
+}
+
 #[test]
 fn stems_are_those_of_snowballs_vocabularies() {
     for (language, name, differ) in VOCABULARIES {
@@ -60,6 +65,8 @@ fn stems_are_those_of_snowballs_vocabularies() {
             }
         }
         assert_eq!(different.len(), differ, "{name}: {:?}", different.first());
+        let unexpected = different.iter().find(|(word, _, term)| !departs(word, term));
+        assert!(language != Language::English || unexpected.is_none(), "{name}: {unexpected:?}");
         assert!(compared * 10 > words.len() * 8, "{name}: {compared} of {} were compared", words.len());
     }
 }

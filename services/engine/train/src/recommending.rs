@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::memory::{self, Excess, Verdict};
 use crate::quality::{Candidate, Measured, Running};
 use crate::report::{Answer, Quality, Trained};
-use crate::selector::accepts;
+use crate::selector::{accepts, looks_at_items};
 use crate::settings::{self, Settings};
 use crate::train::Progress;
 use rankwright_clickthrough::{Clickthrough, ClickthroughStore, Kind as RecordKind};
@@ -235,7 +235,11 @@ impl Recommending<'_> {
     ) -> Result<(Interactions, Reading, Span), Error> {
         let (mut all, mut reading, mut span) = (Interactions::default(), Reading::default(), None);
         let kinds = self.by.interactions();
-        let losses = ahead::each(store.read()?.without_rows(), |record| {
+        let records = match looks_at_items(&self.learning.selector) {
+            true => store.read()?.without_rows(),
+            false => store.read()?.without_items(),
+        };
+        let losses = ahead::each(records, |record| {
             match record.kind {
                 RecordKind::Ranking => reading.rankings += 1,
                 RecordKind::Interaction => reading.alone += 1,

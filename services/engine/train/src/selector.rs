@@ -33,6 +33,16 @@ pub fn accepts(selector: &Selector, seed: u64, record: &Clickthrough) -> bool {
     }
 }
 
+/// Whether an answer of [`accepts`] depends on the items that were shown.
+pub(crate) fn looks_at_items(selector: &Selector) -> bool {
+    match selector {
+        Selector::InteractionPosition { .. } | Selector::Length { .. } => true,
+        Selector::Accept(_) | Selector::Field { .. } | Selector::Sampling(_) => false,
+        Selector::And(several) | Selector::Or(several) => several.iter().any(looks_at_items),
+        Selector::Not(selector) => looks_at_items(selector),
+    }
+}
+
 /// Whether a ranking field equals one of the texts, or is a list that holds one.
 pub(crate) fn has_value(record: &Clickthrough, name: &str, wanted: &[String]) -> bool {
     let is_wanted = |text: &str| wanted.iter().any(|wanted| wanted == text);

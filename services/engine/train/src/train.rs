@@ -90,15 +90,6 @@ pub fn model_columns(name: &str, config: &LambdaMart, columns: &[Column]) -> Res
 }
 
 impl Training<'_> {
-    /// The most rounds there will be.
-    pub fn rounds(&self) -> usize {
-        match self.model {
-            Model::LambdaMart(model) => model.backend.iterations,
-            Model::Als(model) => model.iterations,
-            _ => 1,
-        }
-    }
-
     /// As [`train_model`].
     ///
     /// # Errors

@@ -6,8 +6,10 @@
 
 use super::LIMIT;
 use super::column::{self, Column};
-use super::stored::Stored;
-use crate::{Clickthrough, Error, Result, Rows};
+use super::stored::{Skipped, Stored};
+use crate::{Clickthrough, Error, Result, Rows, Shown};
+use serde::Deserialize;
+use std::borrow::Cow;
 
 /// Collects the records of one block.
 #[derive(Default)]
@@ -21,7 +23,8 @@ impl Builder {
     /// Takes a record, whose rows have the columns of all others; on an error the block is as it was.
     pub(crate) fn push(&mut self, record: &Clickthrough) -> Result<()> {
         let (records, before) = (self.records.len(), self.size());
-        let stored = postcard::to_io(&Stored::from(record), &mut self.records).map(|_| ());
+        let stored: Stored<'_> = record.into();
+        let stored = postcard::to_io(&stored, &mut self.records).map(|_| ());
         let bytes = self.size() + 4 * record.rows.values.len();
         let error = match stored {
             Ok(()) if bytes <= LIMIT => {
@@ -74,22 +77,26 @@ pub(crate) fn before_rows(block: &[u8]) -> usize {
 pub(crate) fn read(block: &[u8], width: usize) -> Option<Vec<Clickthrough>> {
     let (length, rest) = block.split_first_chunk()?;
     let (records, rows) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
-    let mut records = decode(records, width)?;
+    let mut records = decode::<Cow<'_, [Shown]>>(records, width)?;
     spread(rows, width, &mut records)?;
     Some(records)
 }
 
-/// The records of a block without their rows, from its first part or all of it.
-pub(crate) fn read_without_rows(block: &[u8]) -> Option<Vec<Clickthrough>> {
+/// The records of a block without their rows, from its first part or all of it; with their items, or without.
+pub(crate) fn read_without_rows(block: &[u8], items: bool) -> Option<Vec<Clickthrough>> {
     let (length, rest) = block.split_first_chunk()?;
-    decode(rest.get(..u32::from_le_bytes(*length) as usize)?, 0)
+    let records = rest.get(..u32::from_le_bytes(*length) as usize)?;
+    match items {
+        true => decode::<Cow<'_, [Shown]>>(records, 0),
+        false => decode::<Skipped>(records, 0),
+    }
 }
 
 /// Records that have room for rows of `width` values.
-fn decode(mut records: &[u8], width: usize) -> Option<Vec<Clickthrough>> {
+fn decode<'b, I: Deserialize<'b> + Into<Vec<Shown>>>(mut records: &'b [u8], width: usize) -> Option<Vec<Clickthrough>> {
     let mut decoded = Vec::new();
     while !records.is_empty() {
-        let (stored, rest) = postcard::take_from_bytes::<Stored>(records).ok()?;
+        let (stored, rest) = postcard::take_from_bytes::<Stored<'_, I>>(records).ok()?;
         decoded.push(stored.into_record(width));
         records = rest;
     }

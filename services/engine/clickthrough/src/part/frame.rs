@@ -3,7 +3,7 @@
 //! 32 bytes, then the payload: marker (8), version (1), kind (1), zero (2), records (4), bytes of the payload (4) and
 //! of what it unpacks to (4), CRC-32 of the payload (4), CRC-32 of the 28 bytes before (4); numbers little-endian.
 
-use super::reader::{Frame, Parsed};
+use super::reader::{Extent, Frame, Parsed};
 use super::window::Window;
 use super::{Header, LIMIT, VERSION, block};
 use crate::store::Column;
@@ -86,11 +86,11 @@ fn frame(kind: u8, records: u32, unpacked: usize, payload: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// Reads the frame at the beginning of the window; without `rows`, its records have none.
+/// Reads the frame at the beginning of the window, and so much of its records.
 pub(crate) fn parse(
     window: &mut Window,
     header: Option<&Header>,
-    rows: bool,
+    extent: Extent,
     unpacker: &mut Unpacker,
 ) -> std::io::Result<Parsed> {
     let seen = window.look(HEAD)?;
@@ -104,7 +104,7 @@ pub(crate) fn parse(
     }
     let (length, records) = (HEAD + head.stored as usize, u64::from(head.records));
     let Some(payload) = window.look(length)?.get(HEAD..length) else { return Ok(Parsed::Short(records)) };
-    let unpacked = head.unpack(payload, header, rows, unpacker);
+    let unpacked = head.unpack(payload, header, extent, unpacker);
     Ok(unpacked.map_or_else(|reason| Parsed::Bad(reason, records), |frame| Parsed::Frame(frame, length)))
 }
 
@@ -122,7 +122,7 @@ impl Head {
         &self,
         payload: &[u8],
         header: Option<&Header>,
-        rows: bool,
+        extent: Extent,
         unpacker: &mut Unpacker,
     ) -> Result<Frame, &'static str> {
         if crc32fast::hash(payload) != self.checksum {
@@ -131,22 +131,21 @@ impl Head {
         match (self.kind, header) {
             (HEADER, _) => read_header(payload).map(Frame::Header).ok_or("unreadable header"),
             (BLOCK, Some(header)) => {
-                let width = rows.then_some(header.columns.len());
-                self.read_block(payload, width, unpacker).ok_or("unreadable block")
+                self.read_block(payload, header.columns.len(), extent, unpacker).ok_or("unreadable block")
             }
             (BLOCK, None) => Err("columns unknown, as the header is damaged"),
             _ => Err("unknown kind of block"),
         }
     }
 
-    /// The records of a block, with rows of this width or without.
-    fn read_block(&self, payload: &[u8], width: Option<usize>, unpacker: &mut Unpacker) -> Option<Frame> {
+    /// So much of the records of a block, whose rows have this width.
+    fn read_block(&self, payload: &[u8], width: usize, extent: Extent, unpacker: &mut Unpacker) -> Option<Frame> {
         let room = Some(self.unpacked as usize).filter(|&bytes| bytes <= LIMIT)?;
-        let records = match width {
-            Some(width) => block::read(unpacker.unpack(payload, room)?, width)?,
-            None => {
+        let records = match extent {
+            Extent::Whole => block::read(unpacker.unpack(payload, room)?, width)?,
+            Extent::WithoutRows | Extent::WithoutItems => {
                 let first = payload.get(..zstd_safe::find_frame_compressed_size(payload).ok()?)?;
-                block::read_without_rows(unpacker.unpack(first, room)?)?
+                block::read_without_rows(unpacker.unpack(first, room)?, extent == Extent::WithoutRows)?
             }
         };
         (records.len() == self.records as usize).then_some(Frame::Records(records))

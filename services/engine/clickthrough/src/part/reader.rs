@@ -5,6 +5,17 @@ use super::{Format, Header, Part, VERSION, frame, json};
 use crate::{Clickthrough, Entry, Error, Loss, Losses, Result, Rows};
 use std::vec;
 
+/// How much of records is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// All.
+    Whole,
+    /// All but the rows.
+    WithoutRows,
+    /// All but the rows and what was shown.
+    WithoutItems,
+}
+
 /// What a reader found whole.
 pub(crate) enum Frame {
     Header(Header),
@@ -37,8 +48,7 @@ pub struct PartReader {
     losses: Losses,
     /// Records to come, as far as the part's name tells.
     missing: Option<u64>,
-    /// Whether records come with their rows.
-    rows: bool,
+    extent: Extent,
     ended: bool,
 }
 
@@ -53,7 +63,7 @@ pub fn read_part(part: Part) -> PartReader {
         ready: Vec::new().into_iter(),
         losses: Losses::default(),
         missing: part.records,
-        rows: true,
+        extent: Extent::Whole,
         ended: false,
     }
 }
@@ -61,7 +71,16 @@ pub fn read_part(part: Part) -> PartReader {
 impl PartReader {
     /// Gives records without their rows, in a fraction of the time.
     pub fn without_rows(self) -> Self {
-        Self { rows: false, ..self }
+        self.reading(Extent::WithoutRows)
+    }
+
+    /// Gives records without their rows and without what was shown, in less time still.
+    pub fn without_items(self) -> Self {
+        self.reading(Extent::WithoutItems)
+    }
+
+    pub(crate) fn reading(self, extent: Extent) -> Self {
+        Self { extent, ..self }
     }
 
     /// What the part says about itself; known with its first record.
@@ -78,7 +97,7 @@ impl PartReader {
     fn advance(&mut self) -> Result<Option<Frame>> {
         while !self.look(1)?.is_empty() {
             let parsed = match self.format {
-                Format::Binary => frame::parse(&mut self.window, self.header.as_ref(), self.rows, &mut self.unpacker),
+                Format::Binary => frame::parse(&mut self.window, self.header.as_ref(), self.extent, &mut self.unpacker),
                 Format::Json => json::parse(&mut self.window, self.header.as_ref()),
             };
             match parsed.map_err(|source| self.failed(source))? {
@@ -148,8 +167,12 @@ impl Iterator for PartReader {
             match self.advance() {
                 Ok(Some(Frame::Header(header))) => self.header = Some(header),
                 Ok(Some(Frame::Records(mut records))) => {
-                    if !self.rows {
+                    // a line is read as a whole
+                    if self.extent != Extent::Whole {
                         records.iter_mut().for_each(|record| record.rows = Rows::default());
+                    }
+                    if self.extent == Extent::WithoutItems {
+                        records.iter_mut().for_each(|record| record.items.clear());
                     }
                     self.missing = self.missing.map(|missing| missing.saturating_sub(records.len() as u64));
                     self.ready = records.into_iter();

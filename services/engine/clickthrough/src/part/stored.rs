@@ -2,11 +2,14 @@
 
 use crate::{Click, Clickthrough, Kind, Rows, Shown};
 use rankwright_event::{Field, RankingId, SessionId, Tenant, Timestamp, UserId};
+use serde::de::{Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
+use std::fmt;
 
+/// With what was shown as `I`.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Stored<'a> {
+pub(crate) struct Stored<'a, I = Cow<'a, [Shown]>> {
     tenant: Cow<'a, Tenant>,
     kind: Kind,
     ranking: Cow<'a, RankingId>,
@@ -14,7 +17,7 @@ pub(crate) struct Stored<'a> {
     user: Cow<'a, Option<UserId>>,
     session: Cow<'a, Option<SessionId>>,
     fields: Cow<'a, [Field]>,
-    items: Cow<'a, [Shown]>,
+    items: I,
     has_rows: bool,
     interactions: Cow<'a, [Click]>,
 }
@@ -36,7 +39,36 @@ impl<'a> From<&'a Clickthrough> for Stored<'a> {
     }
 }
 
-impl Stored<'_> {
+/// Items that are read over, which takes a fraction of the time.
+pub(crate) struct Skipped;
+
+impl<'de> Deserialize<'de> for Skipped {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(Self)
+    }
+}
+
+impl<'de> Visitor<'de> for Skipped {
+    type Value = Self;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("items")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self, A::Error> {
+        // the fields of `Shown`, without an id of its own
+        while items.next_element::<(&str, Option<f64>)>()?.is_some() {}
+        Ok(self)
+    }
+}
+
+impl From<Skipped> for Vec<Shown> {
+    fn from(_: Skipped) -> Self {
+        Self::new()
+    }
+}
+
+impl<I: Into<Vec<Shown>>> Stored<'_, I> {
     /// The record with room for its rows, which are `width` wide if it has any.
     pub(crate) fn into_record(self, width: usize) -> Clickthrough {
         let width = if self.has_rows { width } else { 0 };
@@ -48,7 +80,7 @@ impl Stored<'_> {
             user: self.user.into_owned(),
             session: self.session.into_owned(),
             fields: self.fields.into_owned(),
-            items: self.items.into_owned(),
+            items: self.items.into(),
             rows: Rows { width, values: Vec::new() },
             interactions: self.interactions.into_owned(),
         }

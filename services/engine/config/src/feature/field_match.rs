@@ -31,6 +31,11 @@ impl FieldMatch {
             _ => None,
         }
     }
+
+    /// Whether it computes with what the configuration only names: a model of texts, a dictionary, or a file of embeddings or scores.
+    pub fn is_of_files(&self) -> bool {
+        !matches!(self.method, MatchMethod::Ngram { .. } | MatchMethod::Term { .. })
+    }
 }
 
 /// A comparison of two texts.

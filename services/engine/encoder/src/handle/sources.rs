@@ -42,6 +42,9 @@ const UNABLE: &str = "this program does not fetch it";
 /// How folders are called in which models arrive.
 const NEW: &str = ".new-";
 
+/// The file in a fetched folder that lists the others with their lengths.
+const LENGTHS: &str = "lengths.json";
+
 /// Where to look for models.
 pub struct Sources<'a> {
     /// The folder that holds models as `<namespace>/<model>/`.
@@ -63,8 +66,8 @@ impl<'a> Sources<'a> {
         Self { models, cache, hub: (!offline).then(|| "https://huggingface.co".to_owned()), fetch }
     }
 
-    /// Finds the files of a model and fetches those that are not here yet. Fetched files are kept; those of a bucket are fetched again
-    /// only if they were damaged. Put another model under another name, prefix or revision. Several processes may share the cache folder.
+    /// Finds the files of a model and fetches those that are not here yet. Fetched files are kept, and fetched again only if one of them
+    /// is missing or has another length. Put another model under another name, prefix or revision. Several processes may share the cache folder.
     ///
     /// # Errors
     /// When the model is missing, lacks a file, or cannot be fetched.
@@ -86,27 +89,29 @@ impl<'a> Sources<'a> {
                 }
                 let kept = self.cache.join("fetched/hub").join(namespace).join(model).join(revision);
                 let kept = place(&kept, names);
-                if kept.is_dir() {
-                    return Files::of(&kept, names);
+                match (&self.hub, self.fetch) {
+                    (Some(hub), Some(_)) => {
+                        let base = format!("{hub}/{namespace}/{model}/resolve/{revision}");
+                        self.kept_model(&kept, names, |into| self.fetch_hub(&base, names, into))
+                    }
+                    _ if kept.is_dir() => Files::of(&kept, names),
+                    (None, _) => self.folder(handle, &folder, "; RANKWRIGHT_OFFLINE=1 forbids fetching it", names),
+                    (Some(_), None) => self.folder(handle, &folder, &format!("; {UNABLE}"), names),
                 }
-                let Some(hub) = &self.hub else {
-                    return self.folder(handle, &folder, "; RANKWRIGHT_OFFLINE=1 forbids fetching it", names);
-                };
-                if self.fetch.is_none() {
-                    return self.folder(handle, &folder, &format!("; {UNABLE}"), names);
-                }
-                let base = format!("{hub}/{namespace}/{model}/resolve/{revision}");
-                self.kept_model(&kept, names, |into| self.fetch_hub(&base, names, into))
             }
         }
     }
 
-    /// Finds a file of another kind, `s3://<bucket>/<key>`, and fetches it if it is not here yet, or `check` says that what is here is
-    /// of no use. It is kept as files of models are, if `check` takes it.
+    /// Finds a file of another kind, `s3://<bucket>/<key>`, and fetches it if it is not here yet. It is kept as files of models are, if
+    /// `check` takes what came.
     ///
     /// # Errors
     /// When it is missing, or of no use, or cannot be fetched.
-    pub fn file(&self, address: &str, check: impl Fn(&Path) -> Result<(), FetchError>) -> Result<PathBuf, FilesError> {
+    pub fn file(
+        &self,
+        address: &str,
+        check: impl FnOnce(&Path) -> Result<(), FetchError>,
+    ) -> Result<PathBuf, FilesError> {
         let missing = || FilesError::NoFile { address: address.to_owned() };
         let parts = address.strip_prefix("s3://").and_then(|place| place.split_once('/'));
         let (bucket, key) = parts.filter(|(bucket, _)| !bucket.is_empty()).ok_or_else(missing)?;
@@ -138,17 +143,17 @@ impl<'a> Sources<'a> {
         Files::of(kept, names)
     }
 
-    /// Fills a folder, which appears whole or not at all, unless it is there. What is there and does not pass the check was damaged here.
+    /// Fills a folder unless it is there. It appears whole or not at all, and only if what came passes the check. A folder that is not
+    /// whole was damaged here, and is replaced.
     fn kept(
         &self,
         kept: &Path,
-        check: impl Fn(&Path) -> Result<(), FilesError>,
+        check: impl FnOnce(&Path) -> Result<(), FilesError>,
         fill: impl FnOnce(&Path) -> Result<(), FilesError>,
     ) -> Result<(), FilesError> {
         let parent = kept.parent().unwrap_or(&self.cache);
         let io = |source| FilesError::Io { path: parent.to_owned(), source };
-        let whole = || kept.is_dir() && check(kept).is_ok();
-        if whole() {
+        if is_whole(kept) {
             return Ok(());
         }
         fs::create_dir_all(parent).map_err(io)?;
@@ -157,7 +162,8 @@ impl<'a> Sources<'a> {
         fs::create_dir(&new).map_err(io)?;
         fill(&new)?;
         check(&new)?;
-        if kept.is_dir() && !whole() {
+        note_lengths(&new).map_err(io)?;
+        if kept.is_dir() && !is_whole(kept) {
             let _ = fs::remove_dir_all(kept); // another process may have begun to
         }
         match fs::rename(&new, kept) {
@@ -242,6 +248,33 @@ impl<'a> Sources<'a> {
         file.to.into_inner().map_err(|error| io(error.into_error()))?.sync_all().map_err(io)?;
         Ok(Some(file.bytes))
     }
+}
+
+/// Whether a fetched folder is there, and each of its files has the length that came.
+fn is_whole(folder: &Path) -> bool {
+    let list = fs::read(folder.join(LENGTHS)).ok();
+    let files: Option<Vec<(PathBuf, u64)>> = list.and_then(|list| serde_json::from_slice(&list).ok());
+    let has = |path: &Path, length| fs::metadata(folder.join(path)).is_ok_and(|file| file.len() == length);
+    files.is_some_and(|files| files.iter().all(|(path, length)| has(path, *length)))
+}
+
+/// Lists the files of a folder that was just fetched.
+fn note_lengths(folder: &Path) -> io::Result<()> {
+    let (mut files, mut folders) = (Vec::new(), vec![PathBuf::new()]);
+    while let Some(within) = folders.pop() {
+        for entry in fs::read_dir(folder.join(&within))? {
+            let entry = entry?;
+            let (path, found) = (within.join(entry.file_name()), entry.metadata()?);
+            if found.is_dir() {
+                folders.push(path);
+            } else {
+                files.push((path, found.len()));
+            }
+        }
+    }
+    let mut list = fs::File::create_new(folder.join(LENGTHS))?;
+    list.write_all(&serde_json::to_vec(&files)?)?;
+    list.sync_all()
 }
 
 /// Where a model is kept that was fetched with files of these names.

@@ -89,7 +89,7 @@ async fn names_limits_and_the_token_are_those_of_the_service() {
     assert_eq!(document["x-limits"]["maxBodyBytes"], 5000);
     let schemas = &document["components"]["schemas"];
     assert_eq!(schemas["Ranking"]["properties"]["items"]["maxItems"], 7);
-    assert_eq!(schemas["RecommendRequest"]["properties"]["count"]["maximum"], 7);
+    assert_eq!(schemas["RecommendRequest"]["properties"]["items"]["maxItems"], 7);
     assert_eq!(schemas["Events"]["anyOf"][1]["maxItems"], 3);
     let path = |path: &str| document["paths"][path]["post"].clone();
     assert_eq!(path("/rank/{model}")["parameters"][0]["schema"]["enum"], json!(["dice", "new", "plain", "shop"]));

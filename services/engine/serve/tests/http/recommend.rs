@@ -1,11 +1,13 @@
 //! Recommendations whatever a request names: 200 with what there is, and why it is not what was asked for.
 
 use crate::service::{Service, trained};
+use axum::Router;
 use rankwright_config::Config;
-use rankwright_model::version::Kind;
-use rankwright_model::{MemoryVersions, Place, VersionStore};
+use rankwright_event::Timestamp;
+use rankwright_model::version::{Kind, Metadata};
+use rankwright_model::{MemoryVersions, Place, Version, VersionStore};
 use rankwright_recommend::{Build, Similar, Trending, Vectors, Weight};
-use rankwright_serve::{App, Published};
+use rankwright_serve::{App, Front, Published};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -32,10 +34,8 @@ fn trending() -> Vec<u8> {
 
 /// A service with these models, all of them trained.
 async fn service(config: &str) -> Service {
-    let service = Service::cold(config, |builder| builder).await;
-    let (config, _) = Config::parse(config, "test").unwrap();
     let versions = Arc::<MemoryVersions>::default();
-    for model in config.models.keys() {
+    for model in Config::parse(config, "test").unwrap().0.models.keys() {
         let version = match model.as_str() {
             "bought" => trained(model, Kind::Als, similar()),
             "alike" => trained(model, Kind::Semantic, similar()),
@@ -43,8 +43,17 @@ async fn service(config: &str) -> Service {
         };
         versions.publish(&version, Place::Any).unwrap();
     }
+    over(config, versions).await
+}
+
+/// A service over these versions.
+async fn over(config: &str, versions: Arc<MemoryVersions>) -> Service {
+    let service = Service::cold(config, |builder| builder).await;
+    let (config, _) = Config::parse(config, "test").unwrap();
+    let mut front = Front::new(Router::new());
+    front.versions = versions.clone();
     let loader = Arc::new(Published::new(&config.features, service.state.clone(), versions));
-    let app = App::builder(&config, service.state.clone(), loader).build().unwrap();
+    let app = App::builder(&config, service.state.clone(), loader).page(front).build().unwrap();
     app.prepare().await;
     Service { app, ..service }
 }
@@ -120,4 +129,43 @@ async fn a_trending_model_needs_no_item_and_says_when_it_has_no_more() {
     assert_eq!(ask(json!({"count": 9, "items": ["x"]})).await, told(&["b", "a", "y"], few));
     let all = json!({"count": 1, "exclude": ["a", "b", "x", "y"]});
     assert_eq!(ask(all).await, told(&[], "the model has only 0 of 1 items"));
+}
+
+#[tokio::test]
+async fn a_count_above_the_limit_counts_as_the_limit() {
+    let limited = |most: u64| format!("models:\n{TRENDING}api: {{limits: {{maxItemsPerRequest: {most}}}}}\n");
+    for count in [3, u64::MAX] {
+        let asked = ask(&service(&limited(2)).await, "popular", json!({"count": count})).await;
+        assert_eq!(asked, told(&["x", "b"], None));
+    }
+    let beyond = ask(&service(&limited(9)).await, "popular", json!({"count": 10})).await;
+    assert_eq!(beyond, told(&["x", "b", "a", "y"], "the model has only 4 of 9 items"));
+}
+
+#[tokio::test]
+async fn a_recommender_is_rolled_back_and_promoted_and_a_pinned_version_answers() {
+    let version = |millis, item: &str| {
+        let body = Trending::fit([(item, 0, 0)], &[Weight::default()], 0).to_bytes();
+        let metadata = trained("popular", Kind::Trending, vec![]).metadata().clone();
+        let metadata = Metadata { created_at: Timestamp::from_millis(millis), ..metadata };
+        Version::new(metadata, vec![], body).unwrap()
+    };
+    let first = version(1_000, "old");
+    let second = version(2_000, "new").in_place_of(first.id().clone()).unwrap();
+    let versions = Arc::<MemoryVersions>::default();
+    for version in [&first, &second] {
+        versions.publish(version, Place::Any).unwrap();
+    }
+    let config = format!("models:\n{TRENDING}");
+    let service = over(&config, versions.clone()).await;
+    let one = || json!({"count": 1});
+    assert_eq!(ask(&service, "popular", one()).await, told(&["new"], None));
+    let back = service.post("/models/popular/rollback", "").await.json();
+    assert_eq!(back["serving"], first.id().as_str(), "{back}");
+    assert_eq!(ask(&service, "popular", one()).await, told(&["old"], None));
+    let promote = json!({"version": second.id().as_str()}).to_string();
+    service.post("/models/popular/promote", promote).await;
+    assert_eq!(ask(&service, "popular", one()).await, told(&["new"], None));
+    let pinned = config.replace("type: trending", &format!("type: trending, version: {}", first.id()));
+    assert_eq!(ask(&over(&pinned, versions).await, "popular", one()).await, told(&["old"], None));
 }

@@ -2,6 +2,7 @@
 use super::{Recommending, check_memory, slow};
 use crate::testing::store;
 use crate::{Error, Reason, Running, Training, decide};
+use rankwright_clickthrough::testing::ranking;
 use rankwright_clickthrough::{Click, Clickthrough, Kind as RecordKind, Rows};
 use rankwright_config::{Config, Model};
 use rankwright_event::{Field, RankingId, Tenant, Timestamp, Value};
@@ -99,6 +100,23 @@ fn trending_learns_from_all_and_counts_whole_days_to_the_newest_event() {
     let found = trending.recommend(&[], &HashSet::new(), 9).unwrap();
     // the newest is a minute past day 12: items 1 are 2 days and up to a minute old, or almost
     assert_eq!(found, [("i2", 2.0), ("i1", 1.0)].map(|(item, score)| (item, score)), "{found:?}");
+}
+
+#[test]
+fn a_selector_sees_the_items_that_were_shown() {
+    let shown = |number: u64, items: usize| {
+        let record = clicks(None, &[items], number as i64).remove(0);
+        Clickthrough { kind: RecordKind::Ranking, items: ranking(number, items, 0).items, ..record }
+    };
+    let learned = |selector: &str| {
+        let text = format!("{{type: trending, weights: [{{interaction: click}}], selector: {selector}}}");
+        let versions = MemoryVersions::default();
+        train(&model(&text), vec![shown(1, 2), shown(2, 3), shown(3, 5)], &versions).unwrap();
+        served(&versions).recommend(&[], &HashSet::new(), 9).unwrap().len()
+    };
+    assert_eq!(learned("{minItems: 3}"), 2);
+    assert_eq!(learned("{and: [{not: {minItems: 3}}, {accept: true}]}"), 1);
+    assert_eq!(learned("{accept: true}"), 3);
 }
 
 #[test]

@@ -154,18 +154,34 @@ fn a_file_in_a_bucket_is_fetched_once() {
 #[test]
 fn what_was_damaged_where_it_is_kept_is_fetched_again() {
     let folder = tempfile::tempdir().expect("a folder is made");
-    let content = [("s3://b/x/terms.json", "{}"), ("s3://b/x/model.onnx", "m"), ("s3://b/x/tokenizer.json", "{}")];
-    let elsewhere = Elsewhere::with(&content);
-    let sources = sources(folder.path(), false, Some(&elsewhere));
-    let path = file(&sources, "s3://b/x/terms.json").expect("it is fetched");
-    let files = locate(&sources, "s3://b/x").expect("it is fetched");
-    fs::write(&path, "").expect("it is damaged");
-    fs::write(&files.model, "").expect("it is damaged");
-    fs::remove_file(&files.tokenizer).expect("it is there");
-    assert_eq!(file(&sources, "s3://b/x/terms.json"), Ok(path.clone()));
-    assert_eq!(locate(&sources, "s3://b/x"), Ok(files.clone()));
-    let read = [&path, &files.model, &files.tokenizer].map(|path| fs::read(path).expect("it is there"));
-    assert_eq!(read, [&b"{}"[..], b"m", b"{}"]);
+    let hub = "https://hub/acme/rank/resolve/main";
+    let names = ["onnx/model.onnx", "onnx/model.onnx_data", "tokenizer.json", "1_Pooling/config.json"];
+    let text = |name: &str| if name.ends_with("json") { "{}" } else { "graph" };
+    let of = |base: &str| names.map(|name| (format!("{base}/{name}"), text(name)));
+    let placed: Vec<(String, &str)> =
+        [of("s3://b/x"), of(hub)].into_iter().flatten().chain([("s3://b/terms.json".to_owned(), "{}")]).collect();
+    let placed: Vec<(&str, &str)> = placed.iter().map(|(name, text)| (name.as_str(), *text)).collect();
+    let elsewhere = Elsewhere::with(&placed);
+    let able = sources(folder.path(), true, Some(&elsewhere));
+    let terms = file(&able, "s3://b/terms.json").expect("it is fetched");
+    fs::write(&terms, "{").expect("it is damaged"); // which its check would take
+    assert_eq!(file(&able, "s3://b/terms.json"), Ok(terms.clone()));
+    assert_eq!(fs::read(&terms).expect("it is there"), b"{}");
+    for handle in ["s3://b/x", "acme/rank"] {
+        let files = locate(&able, handle).expect("it is fetched");
+        for name in names {
+            let path = files.folder.join(name);
+            fs::write(&path, &text(name)[..1]).expect("it is damaged");
+            assert_eq!(locate(&able, handle), Ok(files.clone()));
+            assert_eq!(fs::read(&path).expect("it is there"), text(name).as_bytes(), "{handle}: {name}");
+            fs::remove_file(&path).expect("it is there");
+            assert_eq!(locate(&able, handle), Ok(files.clone()));
+            assert!(path.is_file(), "{handle}: {name}");
+        }
+        fs::write(&files.model, "g").expect("it is damaged");
+        let unable = sources(folder.path(), false, None);
+        assert_eq!(locate(&unable, handle), Ok(files), "what cannot be fetched is used as it is");
+    }
 }
 
 #[test]

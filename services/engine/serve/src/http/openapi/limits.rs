@@ -1,4 +1,4 @@
-//! The limits of a service in its description: a type marks a list or number with `x-limit`, the name of the limit.
+//! The limits of a service in its description: a type marks a list with `x-limit`, the name of the limit.
 
 use crate::app::App;
 use serde_json::{Map, Value, json as value};
@@ -15,7 +15,7 @@ pub(super) fn all(app: &App) -> Value {
     })
 }
 
-/// Says of everything that is marked how much of it there may be: of lists their length, of numbers their value.
+/// Says of every list that is marked how long it may be.
 pub(super) fn apply(schema: &mut Value, limits: &Value) {
     match schema {
         Value::Object(entries) => {
@@ -29,9 +29,7 @@ pub(super) fn apply(schema: &mut Value, limits: &Value) {
 
 fn mark(schema: &mut Map<String, Value>, limits: &Value) {
     let Some(limit) = schema.get("x-limit").and_then(Value::as_str).and_then(|name| limits.get(name)) else { return };
-    let kind = schema.get("type").map(Value::to_string).unwrap_or_default(); // it may be a list of several
-    let key = if kind.contains("array") { "maxItems" } else { "maximum" };
-    schema.insert(key.to_owned(), limit.clone());
+    schema.insert("maxItems".to_owned(), limit.clone());
 }
 
 #[cfg(test)]
@@ -42,12 +40,10 @@ mod tests {
     fn what_is_marked_has_its_limit_however_deep_it_lies() {
         let mut schema = value!({"properties": {
             "items": {"type": ["array", "null"], "x-limit": "most"},
-            "count": {"type": "integer", "x-limit": "most"},
             "name": {"type": "string"},
         }});
         apply(&mut schema, &value!({"most": 7}));
         assert_eq!(schema["properties"]["items"]["maxItems"], 7);
-        assert_eq!(schema["properties"]["count"]["maximum"], 7);
         assert_eq!(schema["properties"]["name"], value!({"type": "string"}));
     }
 }
