@@ -92,6 +92,7 @@ impl App {
     /// Replays rankings for at most this time, and one however little there is. Nothing of it counts.
     async fn replay(&self, loaded: &Loaded, samples: &[Ranking], time: Duration) -> Replayed {
         let began = Instant::now();
+        // a recommender computes nothing: its numbers were checked when it was read
         let Some(ranker) = loaded.model.ranker() else { return Replayed::Well(0) };
         for (replayed, ranking) in samples.iter().enumerate() {
             if replayed > 0 && began.elapsed() >= time {
