@@ -16,7 +16,9 @@ pub use import::{Import, ImportFrom, S3Events, StreamEvents};
 pub use ingest::{DeadLetter, Ingest, IngestAutoscaling, Kafka, KafkaLogin, Kinesis, Mechanism, Pulsar, Source};
 pub use monitoring::{AlertRules, Dashboard, Monitoring, NetworkPolicy, PodMonitor};
 pub use page::{Page, PageIngress, PageItem};
-pub use pod::{ConfigMapVolume, EmptyDirVolume, ExtraVolume, KeyReference, PodOptions, SecretVolume, VolumeClaim};
+pub use pod::{
+    ConfigMapVolume, EmptyDirVolume, ExtraVolume, KeyReference, PodOptions, RESERVED, SecretVolume, VolumeClaim,
+};
 pub use rank::{
     Autoscaling, DisruptionBudget, GatewayRoute, Ingress, ParentReference, Rank, RankTls, Service, ServiceType,
     TopologySpread, Unsatisfiable, Warmup,

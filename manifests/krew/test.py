@@ -28,6 +28,12 @@ READY = {"type": "Ready", "status": "True", "reason": "AllPartsWork", "message":
 VALID = {"type": "ConfigurationValid", "status": "True", "reason": "Valid", "message": "the configuration is right"}
 
 
+def headings(page):
+    """The anchors of a page."""
+    titles = re.findall(r"^#+ (.*)$", page, re.M)
+    return [re.sub(r"[^\w\- ]", "", title).lower().replace(" ", "-") for title in titles]
+
+
 class Api(http.server.BaseHTTPRequestHandler):
     """What kubectl needs of an API server."""
 
@@ -284,7 +290,7 @@ warning: not used
         untold = service()
         del untold["status"]
         self.server.objects["rankingservices"] = [untold]
-        self.assertIn("#when-nothing-is-told-at-all", self.run_plugin("explain", "shop", code=1))
+        self.assertIn("#when-the-status-is-empty", self.run_plugin("explain", "shop", code=1))
         behind = service()
         behind["metadata"]["generation"] = 3
         self.server.objects["rankingservices"] = [behind]
@@ -316,17 +322,23 @@ warning: not used
         self.assertEqual(told, sorted(told))
         self.assertEqual(told[-1], ("2026-11-04T00:00:00Z", "RankingService/shop", '"shop" of 4'))
 
+    def test_explain_leads_to_headings_of_the_page_where_it_names_them_itself(self):
+        with open(PLUGIN, encoding="utf-8") as file:
+            named = set(re.findall(r"\$\(page ([a-z-]+)\)", file.read()))
+        self.assertGreater(len(named), 1)
+        with open(PAGE, encoding="utf-8") as file:
+            self.assertEqual(named - set(headings(file.read())), set())
+
     def test_explain_leads_to_a_heading_of_the_page_for_every_reason_that_it_lists(self):
         with open(PAGE, encoding="utf-8") as file:
             page = file.read()
-        headings = [re.sub(r"[^\w\- ]", "", title).lower().replace(" ", "-") for title in re.findall(r"^#+ (.*)$", page, re.M)]
         rows = re.findall(r"^\| \[.*?\]\(#.*?\) \| (.*) \|$", page, re.M)
         reasons = sorted({reason for row in rows for linked in re.findall(r"\[([^]]*)\]\(", row) for reason in re.findall(r"`(\w+)`", linked)})
         self.assertGreater(len(reasons), 25)
         said = self.explain(*({"type": f"Of{reason}", "status": "False", "reason": reason, "message": "m"} for reason in reasons))
         anchors = re.findall(r"^  https://github.com/\S+/docs/kubernetes-troubleshooting.md#(\S+)$", said, re.M)
         self.assertEqual(len(anchors), len(reasons))
-        self.assertEqual([anchor for anchor in anchors if anchor not in headings], [])
+        self.assertEqual([anchor for anchor in anchors if anchor not in headings(page)], [])
 
 
 if __name__ == "__main__":

@@ -60,10 +60,11 @@ pub async fn all(
         let kept = (!ready && makes_pods(child)).then(|| child.clone().kept());
         match one(ctx, service, kept.as_ref().unwrap_or(child)).await {
             Ok(Outcome::There(object)) => applied.objects.extend(object),
-            Ok(Outcome::Foreign) => {
+            Ok(Outcome::Foreign { left }) => {
                 ready &= !is_for_pods(service, child);
+                let adopt = if left { ", or set spec.adoptOrphans" } else { "" };
                 applied.conflicts.push(format!(
-                    "{} exists and does not belong to this RankingService: rename one of them, or delete it",
+                    "{} exists and does not belong to this RankingService: rename one of them, or delete it{adopt}",
                     child.name()
                 ));
             }
@@ -112,7 +113,10 @@ fn is_for_pods(service: &RankingService, child: &Child) -> bool {
 enum Outcome {
     /// It is there; with its content where that is known.
     There(Option<Arc<DynamicObject>>),
-    Foreign,
+    /// It belongs to somebody else, or an earlier resource of this name has left it.
+    Foreign {
+        left: bool,
+    },
     Absent,
 }
 
@@ -158,7 +162,7 @@ async fn looked(ctx: &Context, service: &RankingService, child: &Child) -> Resul
     ctx.seen.note_taken(service, child, foreign);
     if foreign {
         warn!(object = child.name(), namespace = service.namespace(), "another owner's object is in the way");
-        return Ok(Outcome::Foreign);
+        return Ok(Outcome::Foreign { left: live.is_some_and(|live| orphans::is_left_behind(service, &live)) });
     }
     if let Some(live) = &live {
         cache.answered(&child.resource.kind, before, live);

@@ -74,9 +74,9 @@ pub fn between(before: &RankingServiceStatus, now: &RankingServiceStatus) -> Vec
         news.push(training);
     }
     // several conditions may have the same cause
-    let mut told: Vec<(String, String)> = Vec::new();
+    let mut told: Vec<(bool, String)> = Vec::new();
     news.retain(|one| {
-        let key = (one.reason.clone(), one.note.clone());
+        let key = (one.warning, one.note.clone());
         let first = !told.contains(&key);
         told.push(key);
         first

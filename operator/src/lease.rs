@@ -16,8 +16,8 @@ use tracing::{info, warn};
 /// Name of the Lease.
 pub const LEASE: &str = "rankwright-operator";
 
-/// Annotation of the Lease with the id of the cluster. An operator that is confined to some namespaces may not ask for it, and
-/// marks states as before.
+/// Annotation of the Lease with the id of the cluster. An operator that is confined to some namespaces may not ask for it: it marks
+/// states as before, or by the id that it is given.
 const CLUSTER: &str = "rankwright.dev/cluster";
 
 /// How long a holder counts that does not renew, and how often it does.

@@ -77,6 +77,10 @@ struct RunOptions {
     /// Services whose pods are replaced at once because the operator is another one, as after its upgrade
     #[arg(long, env = "MAX_ROLLING_SERVICES", default_value = "1")]
     max_rolling_services: NonZeroUsize,
+    /// What tells this cluster from others, such as the uid of its namespace kube-system: states carry it. An operator of all
+    /// namespaces reads that by itself
+    #[arg(long, env = "CLUSTER_ID")]
+    cluster_id: Option<String>,
     /// How the log is written
     #[arg(long, env = "LOG_FORMAT", value_enum, default_value_t = Format::Text)]
     log_format: Format,
@@ -135,9 +139,10 @@ async fn run(options: RunOptions) -> Result<()> {
     let scopes = Scope::of(&options.namespace);
     let claims = Claims::new(client.clone(), &options.own_namespace, &scopes);
     // one that looks at some namespaces may not read others
-    let cluster = match scopes.iter().all(|scope| scope.namespace.is_none()) {
-        true => connection::cluster_id(&client).await?,
-        false => candidate.known_cluster().await.context("failed to read the operator's Lease")?,
+    let cluster = match (options.cluster_id, scopes.iter().all(|scope| scope.namespace.is_none())) {
+        (Some(given), _) => Some(given),
+        (None, true) => connection::cluster_id(&client).await?,
+        (None, false) => candidate.known_cluster().await.context("failed to read the operator's Lease")?,
     };
     let candidate = candidate.labelled(claims.of_leader()).of_cluster(cluster.clone());
     let stop = Arc::new(Notify::new());

@@ -46,6 +46,8 @@ pub struct Observed {
     pub trainings: BTreeMap<String, Trained>,
     /// Why pods of the parts do not run.
     pub troubles: Vec<Trouble>,
+    /// Whether a pod waits for its node, or is being set up there, not for so long yet that this is told.
+    pub begins: bool,
     /// Parts of which a pod runs.
     pub running: Vec<Component>,
     /// Jobs of imports, of this service or of a namesake before it.
@@ -171,6 +173,7 @@ pub fn of_pods(pods: &[Arc<Pod>], now: Timestamp) -> Observed {
         training: last.and_then(trained),
         trainings: by_schedule.iter().filter_map(|(key, pod)| Some((key.clone(), trained(pod)?))).collect(),
         troubles: parts.into_iter().filter_map(troubled).collect(),
+        begins: pods.iter().any(|pod| begins(pod, now)),
         running: parts.into_iter().filter(|component| part(*component).any(is_running)).collect(),
         imports: Vec::new(),
     }
@@ -267,8 +270,6 @@ fn unplaced(pod: &Pod) -> Option<&PodCondition> {
 /// Why a pod does not run, in a word and in words. What changes from one attempt to the next is left out: it is no news.
 fn trouble(pod: &Pod, now: Timestamp) -> Option<(Reason, String)> {
     let (status, name) = (pod.status.as_ref()?, pod.name_any());
-    let is_of_deployment =
-        |pod: &Pod| [Component::Rank, Component::Ingest].iter().any(|part| labels::is_of(pod, *part));
     if pod.metadata.deletion_timestamp.is_some() && is_of_deployment(pod) {
         return None; // another one takes its place
     }
@@ -276,12 +277,9 @@ fn trouble(pod: &Pod, now: Timestamp) -> Option<(Reason, String)> {
         return (ended.exit_code != 0).then(|| (Reason::PodEnds, format!("pod {name} ended with {}", end(ended))));
     }
     if let Some(unplaced) = unplaced(pod) {
-        let since = unplaced.last_transition_time.as_ref();
-        // those of Jobs are told at once: nothing depends on them at a start
-        let young = since.is_some_and(|since| now.duration_since(since.0) < PLACE_PATIENCE);
-        let begins = young && is_of_deployment(pod);
         let why = unplaced.message.as_deref().unwrap_or("no reason given");
-        return (!begins).then(|| (Reason::PodWithoutNode, format!("pod {name} finds no node: {why}")));
+        return (!looks_for_place(pod, now))
+            .then(|| (Reason::PodWithoutNode, format!("pod {name} finds no node: {why}")));
     }
     let containers = [&status.init_container_statuses, &status.container_statuses].into_iter().flatten().flatten();
     containers.clone().find_map(|container| trouble_of(pod, container)).or_else(|| {
@@ -298,13 +296,33 @@ fn trouble(pod: &Pod, now: Timestamp) -> Option<(Reason, String)> {
 
 /// Whether the node of a pod has worked on its volumes and network for too long.
 fn is_being_set_up(pod: &Pod, now: Timestamp) -> bool {
+    set_up_for(pod, now).is_some_and(|time| time >= SETUP_PATIENCE)
+}
+
+/// For how long the node of a pod has worked on its volumes and network, where it has not done that yet.
+fn set_up_for(pod: &Pod, now: Timestamp) -> Option<SignedDuration> {
     let condition = |kind: &str, status: &str| {
         let mut conditions = pod.status.iter().flat_map(|status| status.conditions.iter().flatten());
         conditions.find(|condition| condition.type_ == kind && condition.status == status)
     };
-    let placed = condition("PodScheduled", "True").and_then(|placed| placed.last_transition_time.as_ref());
     // once it has, images are fetched, which takes as long as it takes
-    condition(SET_UP, "False").is_some() && placed.is_some_and(|placed| now.duration_since(placed.0) >= SETUP_PATIENCE)
+    condition(SET_UP, "False")?;
+    Some(now.duration_since(condition("PodScheduled", "True")?.last_transition_time.as_ref()?.0))
+}
+
+/// Whether a pod of a Deployment has had no node for a short time. Those of Jobs are told at once: nothing depends on them at a start.
+fn looks_for_place(pod: &Pod, now: Timestamp) -> bool {
+    let since = unplaced(pod).and_then(|unplaced| unplaced.last_transition_time.as_ref());
+    is_of_deployment(pod) && since.is_some_and(|since| now.duration_since(since.0) < PLACE_PATIENCE)
+}
+
+/// Whether a pod may be in trouble soon, without any news of it.
+fn begins(pod: &Pod, now: Timestamp) -> bool {
+    looks_for_place(pod, now) || set_up_for(pod, now).is_some_and(|time| time < SETUP_PATIENCE)
+}
+
+fn is_of_deployment(pod: &Pod) -> bool {
+    [Component::Rank, Component::Ingest].iter().any(|part| labels::is_of(pod, *part))
 }
 
 /// Why a container of a pod does not run: the program, or one that its author or a mesh has put beside it.

@@ -387,8 +387,10 @@ async fn tell(service: &RankingService, ctx: &Context, outcome: &Outcome, failur
     // now are kept here, and hold nothing back
     let mut untold = Vec::new();
     let published = ctx.publish(service, &mut untold, &mut news).await;
-    let soon =
-        observed.lacks_store() || status::is_moving(&status) || status::awaits_servers(&status, Timestamp::now());
+    let soon = observed.lacks_store()
+        || observed.begins
+        || status::is_moving(&status)
+        || status::awaits_servers(&status, Timestamp::now());
     let written = status::publish(&ctx.client, service, &status).await;
     // of a status that is not there, they are news the next time as well
     untold.extend(news.into_iter().filter(|_| written.is_ok()));

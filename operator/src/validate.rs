@@ -8,6 +8,7 @@ mod refusal;
 mod warnings;
 
 pub use images::Images;
+pub use rankwright_crds::ranking_service::RESERVED;
 pub use refusal::Refusal;
 pub use warnings::IDLE_NUMBER;
 
@@ -25,30 +26,6 @@ use rankwright_crds::{RankingService, RankingServiceSpec};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fmt::Write;
-
-/// Environment variables that the operator sets.
-pub const RESERVED: [&str; 20] = [
-    "SERVICE_CONFIG",
-    "RANKWRIGHT_SERVICE",
-    "SERVICE_REDIS_USER",
-    "SERVICE_REDIS_PASSWORD",
-    "SERVICE_KAFKA_USER",
-    "SERVICE_KAFKA_PASSWORD",
-    "AWS_ACCESS_KEY_ID",
-    "AWS_SECRET_ACCESS_KEY",
-    "AWS_REGION",
-    "AWS_ENDPOINT_URL_S3",
-    "TERMINATION_LOG",
-    "SERVICE_DRAIN_TIMEOUT",
-    "RANKWRIGHT_IMPORT_ONCE",
-    "RANKWRIGHT_OWNER",
-    "RANKWRIGHT_TAKE_OVER",
-    "RANKWRIGHT_READY_WITHOUT_MODELS",
-    "RANKWRIGHT_API_TLS_DIR",
-    "METARANK_CONFIG",
-    "METARANK_REDIS_USER",
-    "METARANK_REDIS_PASSWORD",
-];
 
 /// The variable with the token of rank servers; the operator sets it where the resource names a token.
 pub const API_TOKEN: &str = "RANKWRIGHT_API_TOKEN";

@@ -12,6 +12,30 @@ pub(super) const QUANTITY: &str = "^[0-9]+(\\.[0-9]+)?(k|Ki|[MGTPE]i?|[eE][0-9]+
 /// The same where it may be a part of one.
 const AMOUNT: &str = "^([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(m|u|n|k|Ki|[MGTPE]i?|[eE][-+]?[0-9]+)?$";
 
+/// Environment variables that the operator sets.
+pub const RESERVED: [&str; 20] = [
+    "SERVICE_CONFIG",
+    "RANKWRIGHT_SERVICE",
+    "SERVICE_REDIS_USER",
+    "SERVICE_REDIS_PASSWORD",
+    "SERVICE_KAFKA_USER",
+    "SERVICE_KAFKA_PASSWORD",
+    "AWS_ACCESS_KEY_ID",
+    "AWS_SECRET_ACCESS_KEY",
+    "AWS_REGION",
+    "AWS_ENDPOINT_URL_S3",
+    "TERMINATION_LOG",
+    "SERVICE_DRAIN_TIMEOUT",
+    "RANKWRIGHT_IMPORT_ONCE",
+    "RANKWRIGHT_OWNER",
+    "RANKWRIGHT_TAKE_OVER",
+    "RANKWRIGHT_READY_WITHOUT_MODELS",
+    "RANKWRIGHT_API_TLS_DIR",
+    "METARANK_CONFIG",
+    "METARANK_REDIS_USER",
+    "METARANK_REDIS_PASSWORD",
+];
+
 const VARIABLES_HAVE_NAMES: &str = "self.all(variable, variable.name != '')";
 const NO_NAME_OF_A_VARIABLE: &str = "a variable has a name";
 const VARIABLES_HAVE_ONE_VALUE: &str =
@@ -31,6 +55,17 @@ pub(super) const NO_NAME_OF_A_LABEL: &str = "the name of a label has at most 63 
 
 const ANNOTATIONS_HAVE_NAMES: &str = "self.all(key, key.size() < 318 && key.matches('^([A-Za-z0-9]([-A-Za-z0-9.]{0,251}[A-Za-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$'))";
 const NO_NAME_OF_AN_ANNOTATION: &str = "the name of an annotation has at most 63 letters, digits, - _ and ., with a letter or digit at both ends; before it may stand a domain and /";
+
+fn no_reserved_variable() -> String {
+    let names = RESERVED.map(|name| format!("'{name}'")).join(", ");
+    format!("self.all(variable, !(variable.name in [{names}]))")
+}
+
+fn reserved_variable() -> String {
+    let [others @ .., last] = RESERVED;
+    let names = others.join(", ");
+    format!("env has a variable that the operator sets from other fields ({names} or {last}): leave it out")
+}
 
 /// Has amounts of `resources` be amounts, a few: rules on more would take too long.
 fn amounts(schema: &mut schemars::Schema) {
@@ -91,8 +126,7 @@ pub struct PodOptions {
     /// Further environment variables, such as RUST_LOG. Names that the operator sets are refused.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["name".into()]))]
-    #[x_kube(validation = Rule::new("self.all(variable, !(variable.name in ['SERVICE_CONFIG', 'RANKWRIGHT_SERVICE', 'SERVICE_REDIS_USER', 'SERVICE_REDIS_PASSWORD', 'SERVICE_KAFKA_USER', 'SERVICE_KAFKA_PASSWORD', 'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_REGION', 'AWS_ENDPOINT_URL_S3', 'TERMINATION_LOG', 'SERVICE_DRAIN_TIMEOUT', 'RANKWRIGHT_IMPORT_ONCE', 'METARANK_CONFIG', 'METARANK_REDIS_USER', 'METARANK_REDIS_PASSWORD']))")
-        .message("env has a variable that the operator sets from other fields (SERVICE_CONFIG, RANKWRIGHT_SERVICE, SERVICE_REDIS_USER, SERVICE_REDIS_PASSWORD, SERVICE_KAFKA_USER, SERVICE_KAFKA_PASSWORD, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT_URL_S3, TERMINATION_LOG, SERVICE_DRAIN_TIMEOUT, RANKWRIGHT_IMPORT_ONCE, METARANK_CONFIG, METARANK_REDIS_USER or METARANK_REDIS_PASSWORD): leave it out"))]
+    #[x_kube(validation = Rule::new(no_reserved_variable()).message(reserved_variable().as_str()))]
     #[x_kube(validation = Rule::new(VARIABLES_HAVE_NAMES).message(NO_NAME_OF_A_VARIABLE))]
     #[x_kube(validation = Rule::new(VARIABLES_HAVE_ONE_VALUE).message(TWO_VALUES))]
     #[x_kube(validation = Rule::new(VARIABLES_HAVE_ONE_SOURCE).message(NOT_ONE_SOURCE))]
@@ -224,4 +258,17 @@ pub struct KeyReference {
     /// The key in it.
     #[schemars(length(min = 1, max = 253))]
     pub key: String,
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::RESERVED;
+
+    #[test]
+    fn the_definition_refuses_each_variable_that_the_operator_sets() {
+        let definition = serde_json::to_string(&crate::definition()).unwrap();
+        let refused = |name: &str| definition.matches(&format!("'{name}'")).count();
+        assert_eq!(RESERVED.map(refused), [4; RESERVED.len()], "in rank, ingest, training and import");
+    }
 }

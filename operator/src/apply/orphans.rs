@@ -8,8 +8,8 @@ use rankwright_crds::RankingService;
 use serde_json::json;
 use tracing::info;
 
-/// Whether an object is one that the operator made for a resource of this name which is gone, and that this one takes over.
-pub(super) fn is_orphan<K: ResourceExt>(service: &RankingService, live: &K) -> bool {
+/// Whether an object is one that the operator made for a resource of this name which is gone.
+pub(super) fn is_left_behind<K: ResourceExt>(service: &RankingService, live: &K) -> bool {
     let ours = labels::is_managed(live) && labels::service_of(live) == Some(service.name_any());
     // of one name there is one resource at a time: another identity is gone
     let gone = live.owner_references().iter().all(|owner| {
@@ -18,7 +18,12 @@ pub(super) fn is_orphan<K: ResourceExt>(service: &RankingService, live: &K) -> b
                 && owner.name == service.name_any()
                 && Some(&owner.uid) != service.metadata.uid.as_ref())
     });
-    service.spec.adopt_orphans && ours && gone
+    ours && gone
+}
+
+/// Whether this resource takes over such an object.
+pub(super) fn is_orphan<K: ResourceExt>(service: &RankingService, live: &K) -> bool {
+    service.spec.adopt_orphans && is_left_behind(service, live)
 }
 
 /// Whether an orphan has no owner left, so that it is deleted where it is not wanted. The Job that `kubectl create job --from`

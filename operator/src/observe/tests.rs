@@ -130,6 +130,24 @@ fn a_training_without_a_node_is_no_trouble_while_one_may_be_made() {
 }
 
 #[test]
+fn a_pod_that_waits_for_its_place_or_is_being_set_up_is_looked_at_again_soon() {
+    let begins = |part: &str, conditions: Value, now: &str| {
+        let pod = json!({"metadata": {"name": "pod-1", "labels": {"app.kubernetes.io/component": part}}, "status": {"conditions": conditions}});
+        of_pods(&[seen(serde_json::from_value(pod).unwrap())], now.parse().unwrap()).begins
+    };
+    let condition = |kind: &str, status: &str| json!({"type": kind, "status": status, "lastTransitionTime": "2026-11-22T03:00:00Z"});
+    let unplaced = || json!([condition("PodScheduled", "False")]);
+    assert!(begins("rank", unplaced(), "2026-11-22T03:00:14Z"));
+    assert!(!begins("rank", unplaced(), "2026-11-22T03:00:15Z"), "it is told");
+    assert!(!begins("import", unplaced(), "2026-11-22T03:00:01Z"), "it was told at once");
+    let placed =
+        |set_up: &str| json!([condition("PodScheduled", "True"), condition("PodReadyToStartContainers", set_up)]);
+    assert!(begins("rank", placed("False"), "2026-11-22T03:00:29Z"));
+    assert!(!begins("rank", placed("False"), "2026-11-22T03:00:30Z"), "it is told");
+    assert!(!begins("rank", placed("True"), "2026-11-22T03:00:01Z"), "it runs");
+}
+
+#[test]
 fn a_report_that_was_cut_is_understood_and_one_that_is_none_is_told_by_its_end() {
     let ended = |message: &str, code: i32| json!({"terminated": {"exitCode": code, "message": message, "finishedAt": "2026-11-22T03:00:00Z"}});
     let report = json!({"outcome": "kept", "models": [{"model": "a", "outcome": "kept", "message": "worse…"}], "omittedModels": 3}).to_string();

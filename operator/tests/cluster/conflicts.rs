@@ -122,7 +122,8 @@ async fn what_a_former_resource_has_left_is_taken_over_when_that_is_asked_for() 
     cluster.api::<RankingService>().delete("shop", &orphaned).await.unwrap();
     cluster.until_gone::<RankingService>("shop").await;
     cluster.apply::<RankingService>("shop", minimal()).await;
-    cluster.told("shop", "Ready", "False", "NameTaken").await;
+    let message = cluster.told("shop", "Ready", "False", "NameTaken").await;
+    assert!(message.ends_with(", or delete it, or set spec.adoptOrphans"), "{message}");
     let asks = with(minimal(), json!({"spec": {"adoptOrphans": true}}));
     let service: RankingService = cluster.apply("shop", asks).await;
     cluster.told("shop", "Ready", "True", "AllPartsWork").await;

@@ -65,6 +65,14 @@ impl Cluster {
         self.set(pod, status).await;
     }
 
+    /// Has a pod find no node.
+    pub(crate) async fn lack_node(&self, pod: &Pod) {
+        let now = k8s_openapi::jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+        let message = "0/3 nodes are available: 3 Insufficient memory.";
+        let condition = json!({"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message, "lastTransitionTime": now});
+        self.set(pod, json!({ "conditions": [condition] })).await;
+    }
+
     /// Has a pod wait for an image on its node.
     pub(crate) async fn lack_image(&self, pod: &Pod) {
         let container = &pod.spec.as_ref().unwrap().containers[0];

@@ -1,6 +1,6 @@
 //! The program, as a cluster runs it.
 
-use crate::cluster::in_own_namespace;
+use crate::cluster::{Cluster, in_own_namespace};
 use crate::samples::minimal;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::coordination::v1::Lease;
@@ -33,11 +33,16 @@ impl Process {
 
     /// One whose own namespace is this, and which looks at those, separated by commas.
     pub(crate) fn of(own: &str, namespaces: &str, identity: &str) -> Self {
+        Self::with(own, namespaces, identity, &[])
+    }
+
+    fn with(own: &str, namespaces: &str, identity: &str, further: &[&str]) -> Self {
         let (port, level_port) = (free_port(), free_port());
         let child = Command::new(PROGRAM)
             .args(["run", "--namespace", namespaces, "--own-namespace", own, "--identity", identity])
             .args(["--image", "cluster.test/rankwright:1", "--log-format", "json"])
             .args(["--port", &port.to_string(), "--level-port", &level_port.to_string()])
+            .args(further)
             .env("KUBECONFIG", std::env::var_os("RANKWRIGHT_TEST_KUBECONFIG").unwrap())
             .stderr(Stdio::piped())
             .kill_on_drop(true)
@@ -128,12 +133,29 @@ async fn an_operator_that_is_confined_to_some_namespaces_goes_on_with_the_mark_o
     of_all.acquire().await;
     of_all.release().await;
     let confined = Process::start(&cluster.namespace, "confined");
+    assert_eq!(mark(&cluster).await, format!("c-7/{}/shop", cluster.namespace));
+    confined.end().await;
+}
+
+#[tokio::test]
+async fn an_operator_that_is_confined_to_some_namespaces_marks_states_by_the_id_that_it_is_given() {
+    let Some(cluster) = in_own_namespace().await else { return };
+    let name = &cluster.namespace;
+    let confined = Process::with(name, name, "confined", &["--cluster-id", "c-9"]);
+    assert_eq!(mark(&cluster).await, format!("c-9/{name}/shop"));
+    confined.end().await;
+    let client = kube::Client::try_from(cluster.operator_config()).unwrap();
+    let next = Candidate::new(client, name, "next".to_owned(), Timing::default());
+    assert_eq!(next.known_cluster().await.unwrap().as_deref(), Some("c-9"), "it stays without the option");
+}
+
+/// How the rank servers of the minimal service mark their state.
+async fn mark(cluster: &Cluster) -> String {
     cluster.apply::<RankingService>("shop", minimal()).await;
     let rank: Deployment = cluster.until("shop-rank", "was made", |_: &Deployment| true).await;
     let container = &rank.spec.unwrap().template.spec.unwrap().containers[0];
     let owner = container.env.iter().flatten().find(|variable| variable.name == "RANKWRIGHT_OWNER");
-    assert_eq!(owner.unwrap().value, Some(format!("c-7/{}/shop", cluster.namespace)));
-    confined.end().await;
+    owner.unwrap().value.clone().unwrap()
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@ use crate::cluster::{Cluster, Servers, condition, in_own_namespace};
 use crate::pods::labels;
 use crate::samples::{minimal, with};
 use k8s_openapi::api::core::v1::Pod;
+use kube::ResourceExt;
 use kube::api::{Patch, PatchParams};
 use rankwright_crds::RankingService;
 use rankwright_operator::ask::Said;
@@ -58,6 +59,23 @@ async fn a_change_whose_pods_cannot_start_is_told_soon_by_one_warning_while_requ
         .until("shop", "is ready again", |service| condition(service, "Ready").is_some_and(|(is, ..)| is == "True"))
         .await;
     assert!(condition(&told, "Reconciling").is_none() && condition(&told, "Stalled").is_none(), "{told:#?}");
+    operator.end().await;
+}
+
+#[tokio::test]
+async fn a_pod_that_finds_no_node_is_told_within_30_seconds_also_where_nothing_is_on_its_way() {
+    let Some(cluster) = in_own_namespace().await else { return };
+    let operator = cluster.operator(&Servers::answering());
+    cluster.apply::<RankingService>("shop", minimal()).await;
+    cluster.all_work(2).await;
+    let gone = cluster.list::<Pod>(&labels("shop", "rank")).await.remove(0).name_any();
+    cluster.delete::<Pod>(&gone).await;
+    cluster.pods(&labels("shop", "rank"), 2).await;
+    cluster.lack_node(&cluster.new_server().await).await;
+    let began = Instant::now();
+    let message = cluster.told("shop", "Ready", "False", "PodWithoutNode").await;
+    assert!(began.elapsed() < Duration::from_secs(30), "told after {:?}", began.elapsed());
+    assert!(message.starts_with("1 of 2 rank servers are ready: pod "), "{message}");
     operator.end().await;
 }
 

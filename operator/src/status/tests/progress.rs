@@ -76,6 +76,20 @@ fn a_pod_that_cannot_start_is_the_reason_and_one_warning() {
 }
 
 #[test]
+fn a_part_of_which_all_pods_end_is_one_warning() {
+    let text = "pod shop-ingest-1 ended with exit code 1".to_owned();
+    let trouble = Trouble { part: Component::Ingest, reason: Reason::PodEnds, text };
+    let observed = Observed { troubles: vec![trouble], ..saying("v1") };
+    let before = told(json!({}), &working(), &saying("v1"));
+    let none = Workloads { ingest: Some(deployment(1, 1, 1, 0)), ..working() };
+    let status = told_from(json!({}), Some(before.clone()), &none, &observed);
+    assert_eq!(verdict(&status, "IngestReady"), "False NoneReady");
+    let news = events::between(&before, &status);
+    let warnings: Vec<&str> = news.iter().filter(|news| news.warning).map(|news| news.reason.as_str()).collect();
+    assert_eq!(warnings, ["PodEnds"], "{news:#?}");
+}
+
+#[test]
 fn a_rollout_beyond_its_deadline_is_stalled() {
     let stuck = progressing(deployment(2, 1, 3, 2), "ProgressDeadlineExceeded");
     let status = told(json!({}), &with_rank(stuck), &saying("v1"));

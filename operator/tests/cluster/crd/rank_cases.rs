@@ -146,6 +146,11 @@ pub(super) fn cases() -> Vec<Case> {
             Some("env has a variable that the operator sets"),
         ),
         (
+            "the variable with the mark of a state",
+            rank(json!({"pod": {"env": [{"name": "RANKWRIGHT_OWNER", "value": "another"}]}})),
+            Some("env has a variable that the operator sets"),
+        ),
+        (
             "a share of what is not requested",
             rank(json!({
                 "autoscaling": {"maxReplicas": 4, "cpuUtilization": 70},

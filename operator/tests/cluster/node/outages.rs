@@ -9,6 +9,7 @@ use kube::ResourceExt;
 use kube::api::{Patch, PatchParams};
 use rankwright_crds::RankingService;
 use serde_json::{Value, json};
+use std::time::{Duration, Instant};
 
 /// A Redis of the test's own, with this number of pods.
 async fn redis(cluster: &Cluster, replicas: &str) {
@@ -82,7 +83,10 @@ async fn a_redis_that_goes_away_is_told_of_and_restarts_nobody() {
     cluster.told("shop", "Ready", "True", "AllPartsWork").await;
     let (before, address) = (pods(&cluster).await, cluster.address("shop").await);
     scale(&cluster, "0").await;
+    cluster.none_left::<Pod>("app.kubernetes.io/name=redis").await;
+    let gone = Instant::now();
     cluster.told("shop", "StateStoreReachable", "False", "DoesNotAnswer").await;
+    assert!(gone.elapsed() < Duration::from_secs(30), "told after {:?}", gone.elapsed());
     let (status, answer) = post_once_there(&address, "/rank/shop", &request(&["p1", "p2"])).await;
     assert!(status == 200 && answer["fallback"].is_string(), "{status} {answer}");
     cluster.told("shop", "RankServerReady", "True", "Available").await;

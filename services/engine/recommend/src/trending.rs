@@ -146,7 +146,11 @@ impl Trending {
     /// # Errors
     /// Any other bytes, each with its reason.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
-        codec::decode(MAGIC, bytes)
+        let trending: Self = codec::decode(MAGIC, bytes)?;
+        match trending.iter().all(|(_, score)| score.is_finite()) {
+            true => Ok(trending),
+            false => Err(DecodeError::Invalid("scores are no numbers".to_owned())),
+        }
     }
 }
 
@@ -211,6 +215,15 @@ mod tests {
             let weights = [Weight { weight, ..Weight::default() }];
             let trending = Trending::fit([("a", 0, NOW), ("a", 0, NOW)], &weights, NOW);
             assert!(trending.iter().all(|(_, score)| score.is_finite()), "{weight}");
+        }
+    }
+
+    #[test]
+    fn scores_that_are_no_numbers_are_not_read() {
+        for score in [f32::NAN, f32::INFINITY] {
+            let trending = Trending { items: vec![("a".into(), 1.0), ("b".into(), score)], seen: 2 };
+            let refused = DecodeError::Invalid("scores are no numbers".to_owned());
+            assert_eq!(Trending::from_bytes(&trending.to_bytes()), Err(refused));
         }
     }
 

@@ -40,7 +40,7 @@ pub use app::{App, Builder};
 pub use front::Front;
 pub use http::{Peer, STATE, STORES, Waiting};
 pub use inference::{Embedding, TextModel};
-pub use load::{Found, LoadError, Loader, Published, Trial, untrained};
+pub use load::{Candidate, Found, LoadError, Loader, Published, Trial, untrained};
 pub use metrics::Metrics;
 pub use models::{Loaded, Models, Refused, Served, Version};
 pub use plugin::{

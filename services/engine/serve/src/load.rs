@@ -77,12 +77,20 @@ pub enum Found {
     Nothing,
     /// The current version is the right one.
     Unchanged,
-    /// Another version, and rankings to replay with it.
-    Version(Loaded, Vec<Ranking>),
-    /// The same, of which other servers wait to hear whether it works.
-    OnTrial(Loaded, Vec<Ranking>, Trial),
-    /// Another version, which did not work on the server that tried it.
-    Refused(Refused),
+    /// Another version.
+    Version(Candidate),
+    /// Another version, which did not work on the server that tried it; and an earlier one to serve in its place.
+    Refused(Refused, Option<Candidate>),
+}
+
+/// A version that may answer.
+pub struct Candidate {
+    /// The version.
+    pub loaded: Loaded,
+    /// Rankings to replay with it first.
+    pub samples: Vec<Ranking>,
+    /// Its trial, where other servers wait for the verdict.
+    pub trial: Option<Trial>,
 }
 
 /// A version that is there and cannot be served, or a store of versions that does not answer.
@@ -135,13 +143,17 @@ impl App {
 
     /// Why requests should go to other servers. Nothing where that is not known: an answer without a model is better than none.
     async fn lacks(&self) -> Option<String> {
+        let others = self.others().await;
+        self.models().all().find_map(|slot| slot.lacks(&others))
+    }
+
+    /// What other servers serve; nothing where this one does not wait for them, or they are not known.
+    async fn others(&self) -> Vec<Serves> {
         if !self.is_gated() {
-            return None;
+            return Vec::new();
         }
         let others = self.loader().tell(self.serves()).await;
-        let others =
-            others.inspect_err(|error| tracing::debug!(%error, "other servers are not known")).unwrap_or_default();
-        self.models().all().find_map(|slot| slot.lacks(&others))
+        others.inspect_err(|error| tracing::debug!(%error, "other servers are not known")).unwrap_or_default()
     }
 
     /// Versions that this server serves, by the names of models.
@@ -204,11 +216,15 @@ impl App {
         // it is looked at again and again
         let news = slot.is_news(found.as_ref().err().map(ToString::to_string));
         match found {
-            Ok(Found::Unchanged) => {}
+            Ok(Found::Unchanged) => slot.forget_refused(),
             Ok(Found::Nothing) => self.without_version(slot, format!("model {} is not trained yet", slot.name())).await,
-            Ok(Found::Version(loaded, samples)) => self.serve_version(slot, loaded, samples, None).await,
-            Ok(Found::OnTrial(loaded, samples, trial)) => self.serve_version(slot, loaded, samples, Some(trial)).await,
-            Ok(Found::Refused(refused)) => self.refuse(slot, refused).await,
+            Ok(Found::Version(candidate)) => self.serve_version(slot, candidate).await,
+            Ok(Found::Refused(refused, earlier)) => {
+                if let Some(earlier) = earlier {
+                    self.serve_version(slot, earlier).await;
+                }
+                self.refuse(slot, refused).await;
+            }
             Err(error) => {
                 if news {
                     tracing::error!(model = slot.name(), %error, "failed to load a model");

@@ -11,7 +11,7 @@ use crate::metrics::{Metrics, ModelMetrics};
 use crate::ranker::Ranker;
 use parking_lot::RwLock;
 use rankwright_config as config;
-use rankwright_model::{Recommender, Serves};
+use rankwright_model::{ColumnMismatch, Recommender, Serves};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -258,6 +258,11 @@ impl Slot {
         news
     }
 
+    /// Forgets the refused version: it is no longer the one that should answer.
+    pub(crate) fn forget_refused(&self) {
+        self.registry.write().refused = None;
+    }
+
     /// Why this server should not take the place of others, which serve this. An answer without the model is better than none,
     /// so where no other server has it, nothing is lacking.
     pub(crate) fn lacks(&self, others: &[Serves]) -> Option<String> {
@@ -280,8 +285,19 @@ impl Slot {
                 why()
             ));
         }
-        served.is_none().then(|| {
-            format!("model {name} is served by {serve} other servers, and would not be by this one: {}", why())
+        if served.is_none() {
+            return Some(format!(
+                "model {name} is served by {serve} other servers, and would not be by this one: {}",
+                why()
+            ));
+        }
+        // an earlier version is the right one where the configuration lists other features, as after a change that is taken back
+        let refused = self.registry().refused.filter(|refused| !ColumnMismatch::is_told_by(&refused.reason));
+        let Refused { version, reason } = refused?;
+        let serve = others.iter().filter(|serves| serves.get(name) == Some(&version)).count();
+        (serve > 0).then(|| {
+            let what = format!("version {version} of model {name}");
+            format!("{what} is served by {serve} other servers, and did not work on this one: {reason}")
         })
     }
 

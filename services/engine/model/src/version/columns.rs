@@ -30,11 +30,21 @@ pub struct ColumnMismatch {
     pub moved: Vec<String>,
 }
 
+/// How the text of such an error begins.
+const OTHER_FEATURES: &str = "model was trained with other features";
+
+impl ColumnMismatch {
+    /// Whether the text of an error, as one server gives it to another, is about such a mismatch.
+    pub fn is_told_by(text: &str) -> bool {
+        text.starts_with(OTHER_FEATURES)
+    }
+}
+
 impl std::error::Error for ColumnMismatch {}
 
 impl fmt::Display for ColumnMismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("model was trained with other features")?;
+        f.write_str(OTHER_FEATURES)?;
         let parts = [
             ("no longer there", &self.missing),
             ("new", &self.unknown),

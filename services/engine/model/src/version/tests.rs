@@ -119,6 +119,7 @@ fn a_model_of_other_columns_is_refused_by_name() {
     );
     let mismatch = version.check_columns(&wanted[..1]).unwrap_err();
     assert_eq!(mismatch.missing, ["price"]);
+    assert!(ColumnMismatch::is_told_by(&mismatch.to_string()));
 }
 
 proptest! {

@@ -4,7 +4,7 @@
 //! changed definition is an error with names, and never a silently wrong score.
 
 use super::trial::warm_up_time;
-use super::{Found, LoadError, Loader, Trial};
+use super::{Candidate, Found, LoadError, Loader, Trial};
 use crate::models::{Loaded, Refused, Served, Version};
 use crate::ranker::{FeatureColumns, Ranker};
 use rankwright_config as config;
@@ -84,31 +84,32 @@ impl Published {
             return Ok(Found::Unchanged);
         }
         if pinned.is_some() {
-            let found = self.stored(name, model, id).await?; // all servers are replaced for it, one after the other
-            return Ok(found.map_or(Found::Nothing, |(loaded, samples)| Found::Version(loaded, samples)));
+            // all servers are replaced for it, one after the other
+            return Ok(self.stored(name, model, id).await?.map_or(Found::Nothing, Found::Version));
         }
         let found = self.tried(name, model, id.clone()).await?;
-        if current.is_some() || !matches!(found, Found::Refused(_) | Found::Unchanged) {
+        if current.is_some() || !matches!(found, Found::Refused(..) | Found::Unchanged) {
             return Ok(found);
         }
         // one that others go on with serves here as well
-        if let Some(earlier) = self.earlier(name, model, &id).await? {
-            return Ok(earlier);
-        }
-        let Found::Unchanged = found else { return Ok(found) };
-        let stored = self.stored(name, model, id).await?;
-        Ok(stored.map_or(Found::Nothing, |(loaded, samples)| Found::Version(loaded, samples)))
+        let earlier = self.earlier(name, model, &id).await?;
+        Ok(match (found, earlier) {
+            (Found::Refused(refused, _), earlier) => Found::Refused(refused, earlier),
+            (_, Some(earlier)) => Found::Version(earlier),
+            (_, None) => self.stored(name, model, id).await?.map_or(Found::Nothing, Found::Version),
+        })
     }
 
     /// The newest version before this one that serves.
-    async fn earlier(&self, name: &str, model: &config::Model, id: &VersionId) -> Result<Option<Found>, LoadError> {
+    async fn earlier(&self, name: &str, model: &config::Model, id: &VersionId) -> Result<Option<Candidate>, LoadError> {
         let mut earlier = self.blocking(name, |versions, name| versions.list(name)).await?;
         earlier.retain(|one| one < id);
         while let Some(id) = earlier.pop() {
             match self.tried(name, model, id).await {
-                Ok(Found::Refused(_) | Found::Nothing | Found::Unchanged) => {}
+                Ok(Found::Version(candidate)) => return Ok(Some(candidate)),
+                Ok(Found::Refused(..) | Found::Nothing | Found::Unchanged) => {}
                 Err(error) if error.of_version => {}
-                other => return other.map(Some),
+                Err(error) => return Err(error),
             }
         }
         Ok(None)
@@ -125,14 +126,16 @@ impl Published {
             Turn::Fit
         });
         match turn {
-            Turn::Unfit(reason) => return Ok(Found::Refused(Refused { version, reason })),
+            Turn::Unfit(reason) => return Ok(Found::Refused(Refused { version, reason }, None)),
             Turn::Others => return Ok(Found::Unchanged),
             Turn::Mine | Turn::Fit => {}
         }
         let stored = self.stored(name, model, id).await;
         match (stored, turn) {
-            (Ok(Some((loaded, samples))), Turn::Mine) => Ok(Found::OnTrial(loaded, samples, trial)),
-            (Ok(Some((loaded, samples))), _) => Ok(Found::Version(loaded, samples)),
+            (Ok(Some(candidate)), turn) => {
+                let trial = (turn == Turn::Mine).then_some(trial);
+                Ok(Found::Version(Candidate { trial, ..candidate }))
+            }
             (Ok(None), turn) => {
                 if turn == Turn::Mine {
                     self.judge(trial, None).await?;
@@ -156,12 +159,7 @@ impl Published {
     }
 
     /// A version that is stored, and rankings to replay with it; nothing where it is of a type that the model had before.
-    async fn stored(
-        &self,
-        name: &str,
-        model: &config::Model,
-        id: VersionId,
-    ) -> Result<Option<(Loaded, Vec<Ranking>)>, LoadError> {
+    async fn stored(&self, name: &str, model: &config::Model, id: VersionId) -> Result<Option<Candidate>, LoadError> {
         let stored = self.blocking(name, move |versions, name| versions.load(name, Some(&id))).await?;
         let is_its_own = |stored: &rankwright_model::Version| stored.metadata().kind.type_name() == model.type_name();
         let Some(stored) = stored.filter(is_its_own) else { return Ok(None) };
@@ -174,7 +172,7 @@ impl Published {
                 Served::Recommender(Box::new(loaded.map_err(LoadError::of_version)?))
             }
         };
-        Ok(Some((Loaded { version, model }, samples)))
+        Ok(Some(Candidate { loaded: Loaded { version, model }, samples, trial: None }))
     }
 
     async fn ranker(
@@ -262,7 +260,10 @@ impl Loader for Published {
             match (model.learning(), current) {
                 (Some(learning), _) => self.trained(name, model, learning, current).await,
                 (None, Some(_)) => Ok(Found::Unchanged),
-                (None, None) => Ok(Found::Version(Loaded::untrained(Box::new(Baseline(untrained(model)))), Vec::new())),
+                (None, None) => {
+                    let loaded = Loaded::untrained(Box::new(Baseline(untrained(model))));
+                    Ok(Found::Version(Candidate { loaded, samples: Vec::new(), trial: None }))
+                }
             }
         })
     }

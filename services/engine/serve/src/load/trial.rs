@@ -1,5 +1,6 @@
 //! A version is tried before it answers: it has to compute the rankings that are stored with it.
 
+use super::Candidate;
 use crate::app::App;
 use crate::models::{Current, Loaded, Refused, Slot};
 use crate::rank::rehearse;
@@ -24,10 +25,11 @@ enum Replayed {
 
 impl App {
     /// Lets a version answer that works; one that does not is left, and what answers stays.
-    pub(super) async fn serve_version(&self, slot: &Slot, loaded: Loaded, samples: Vec<Ranking>, trial: Option<Trial>) {
+    pub(super) async fn serve_version(&self, slot: &Slot, candidate: Candidate) {
+        let Candidate { loaded, samples, trial } = candidate;
         let (began, former) = (Instant::now(), slot.current());
         let version = loaded.version.id.clone().unwrap_or_default();
-        let outcome = match worse(&former, &loaded) {
+        let outcome = match self.worse(slot, &former, &loaded).await {
             Some(reason) => Replayed::Badly(reason),
             None => self.replay(&loaded, &samples, warm_up_time(&slot.definition)).await,
         };
@@ -64,6 +66,22 @@ impl App {
         self.without_version(slot, text).await;
     }
 
+    /// Why a version is worse than what answers, here or, at a start, on other servers; before it has computed anything.
+    async fn worse(&self, slot: &Slot, former: &Current, loaded: &Loaded) -> Option<String> {
+        let reason = fallback(loaded)?;
+        let is_worse = match former {
+            Current::Loaded(former) => fallback(former).is_none(),
+            Current::Missing(_) => slot.pinned().is_none() && self.others_serve_another(slot, loaded).await,
+        };
+        is_worse.then(|| reason.to_owned())
+    }
+
+    async fn others_serve_another(&self, slot: &Slot, loaded: &Loaded) -> bool {
+        let others = self.others().await;
+        let served: Vec<&String> = others.iter().filter_map(|serves| serves.get(slot.name())).collect();
+        !served.is_empty() && served.into_iter().all(|version| Some(version) != loaded.version.id.as_ref())
+    }
+
     async fn judge(&self, trial: Option<Trial>, verdict: Option<Result<(), String>>) {
         let Some(trial) = trial else { return };
         if let Err(error) = self.loader().judge(trial, verdict).await {
@@ -74,6 +92,7 @@ impl App {
     /// Replays rankings for at most this time, and one however little there is. Nothing of it counts.
     async fn replay(&self, loaded: &Loaded, samples: &[Ranking], time: Duration) -> Replayed {
         let began = Instant::now();
+        // a recommender computes nothing: its numbers were checked when it was read
         let Some(ranker) = loaded.model.ranker() else { return Replayed::Well(0) };
         for (replayed, ranking) in samples.iter().enumerate() {
             if replayed > 0 && began.elapsed() >= time {
@@ -94,11 +113,9 @@ impl App {
     }
 }
 
-/// Why a version is worse than what answers, before it has computed anything.
-fn worse(former: &Current, loaded: &Loaded) -> Option<String> {
-    let fallback = |loaded: &Loaded| Some(loaded.model.ranker()?.fallback()?.to_owned());
-    let Current::Loaded(former) = former else { return None };
-    fallback(loaded).filter(|_| fallback(former).is_none())
+/// Why a version's scores say nothing, where they do not.
+fn fallback(loaded: &Loaded) -> Option<&str> {
+    loaded.model.ranker()?.fallback()
 }
 
 pub(super) fn warm_up_time(model: &config::Model) -> Duration {

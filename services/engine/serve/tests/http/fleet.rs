@@ -1,6 +1,6 @@
 //! Servers that share models: one tries a new version, and none gets ready that would answer with less than the others do.
 
-use crate::published::{XGBOOST, columns, version, version_of};
+use crate::published::{XGBOOST, columns, stump, version, version_of};
 use crate::service::{CONFIG, Service};
 use parking_lot::Mutex;
 use rankwright_config::Config;
@@ -89,9 +89,19 @@ impl Shop {
 
     /// One that no server can load.
     async fn publish_broken(&self, millis: i64) -> Version {
-        let broken = version_of(&XGBOOST[..100], millis, Kind::XgBoost, shop_columns().await, "");
-        self.versions.publish(&broken, Place::Any).unwrap();
-        broken
+        self.publish_booster(&XGBOOST[..100], millis).await
+    }
+
+    async fn publish_booster(&self, booster: &str, millis: i64) -> Version {
+        let version = version_of(booster, millis, Kind::XgBoost, shop_columns().await, "");
+        self.versions.publish(&version, Place::Any).unwrap();
+        version
+    }
+
+    /// Has the server "one" tell the others that it serves this version.
+    fn one_serves(&self, version: &Version) {
+        let serves: Serves = [("shop".to_owned(), version.id().to_string())].into();
+        Server("one", self.told.clone()).tell(&serves).unwrap();
     }
 
     /// Which version is served, and all that the service says about the model.
@@ -177,11 +187,7 @@ async fn a_version_that_does_not_work_stays_out_of_all_servers_also_of_those_tha
 #[tokio::test]
 async fn a_server_that_would_serve_less_than_others_is_not_ready_while_they_do() {
     let shop = Shop::new();
-    shop.publish(1_000).await;
-    let (one, _) = shop.server("one", CONFIG).await;
-    Server("one", shop.told.clone())
-        .tell(&[("shop".to_owned(), one.app.models().get("shop").ok().unwrap().version().unwrap())].into())
-        .unwrap();
+    shop.one_serves(&shop.publish(1_000).await);
     let changed = CONFIG.replace("item.price", "item.cost"); // no version was trained on it
     let (two, ready) = shop.server("two", &changed).await;
     assert!(!ready);
@@ -194,6 +200,51 @@ async fn a_server_that_would_serve_less_than_others_is_not_ready_while_they_do()
     assert!(two.app.begin().await, "an answer without a model is better than none");
     assert_eq!(two.get("/ready").await.status.as_u16(), 200);
     assert!(two.get("/status").await.json().get("unready").is_none());
+}
+
+#[tokio::test]
+async fn a_server_on_which_the_version_of_others_does_not_work_is_not_ready_with_an_earlier_one() {
+    let shop = Shop::new();
+    let (first, broken) = (shop.publish(1_000).await, shop.publish_broken(2_000).await);
+    shop.one_serves(&broken); // as if its program could
+    let (two, ready) = shop.server("two", CONFIG).await;
+    assert!(!ready && !two.app.begin().await);
+    assert_eq!(Shop::shown(&two).await.0.as_deref(), Some(first.id().as_str()));
+    let (reason, version) = (two.app.unready().unwrap(), broken.id());
+    assert!(
+        reason.starts_with(&format!("version {version} of model shop is served by 1 other servers, and did not work")),
+        "{reason}"
+    );
+    assert!(!two.app.begin().await, "however often it looks");
+    shop.versions.select("shop", first.id()).unwrap();
+    assert!(two.app.begin().await, "the earlier one is the one that should answer");
+    assert!(Shop::shown(&two).await.1.get("refused").is_none());
+}
+
+#[tokio::test]
+async fn a_server_of_former_features_gets_ready_with_the_version_that_was_trained_on_them() {
+    let shop = Shop::new();
+    let first = shop.publish(1_000).await;
+    let changed = Config::parse(&CONFIG.replace("item.price", "item.cost"), "test").unwrap().0;
+    let second = version(2_000, Kind::XgBoost, columns(&changed).await, "");
+    shop.versions.publish(&second, Place::Any).unwrap();
+    shop.one_serves(&second);
+    let (two, _) = shop.server("two", CONFIG).await; // the change is taken back
+    assert!(two.app.begin().await);
+    assert_eq!(Shop::shown(&two).await.0.as_deref(), Some(first.id().as_str()));
+}
+
+#[tokio::test]
+async fn a_version_that_has_learned_nothing_does_not_replace_that_of_others_on_a_new_server() {
+    let shop = Shop::new();
+    let first = shop.publish(1_000).await;
+    shop.one_serves(&first);
+    let constant = shop.publish_booster(&stump(), 2_000).await;
+    let (two, _) = shop.server("two", CONFIG).await;
+    assert!(two.app.begin().await);
+    let (version, shown) = Shop::shown(&two).await;
+    assert_eq!(version.as_deref(), Some(first.id().as_str()), "{shown}");
+    assert_eq!(shown["refused"]["version"], constant.id().as_str(), "{shown}");
 }
 
 #[tokio::test]

@@ -8,8 +8,8 @@ use rankwright_config::{Config, Model};
 use rankwright_event::{Event, Ranking, Tenant, Timestamp};
 use rankwright_feature::Encoded;
 use rankwright_serve::{
-    App, Builder, FeatureColumns, Fed, FeedError, Feedback, Found, LoadError, Loaded, Loader, Peer, Ranker, Served,
-    TrainError, Training, Version, http,
+    App, Builder, Candidate, FeatureColumns, Fed, FeedError, Feedback, Found, LoadError, Loaded, Loader, Peer, Ranker,
+    Served, TrainError, Training, Version, http,
 };
 use rankwright_state::{
     BoxFuture, Cell, Commit, Entity, Error, Fetched, FieldValue, Fingerprint, Key, Lease, MemoryStore, Outcome,
@@ -213,7 +213,8 @@ impl Loader for Versions {
                     let metrics = BTreeMap::from([("NDCG@10".to_owned(), 0.6)]);
                     let version =
                         Version { id: Some(new.id), trained_at: Some("2021-11-14T16:25:00Z".into()), metrics };
-                    Found::Version(Loaded { version, model: Served::Ranker(Box::new(new.ranker)) }, new.samples)
+                    let loaded = Loaded { version, model: Served::Ranker(Box::new(new.ranker)) };
+                    Found::Version(Candidate { loaded, samples: new.samples, trial: None })
                 }
             })
         })
