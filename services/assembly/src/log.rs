@@ -118,8 +118,8 @@ pub(crate) fn write_aside() {
     }
 }
 
-/// Writes a text to standard error behind the log, as long as something takes it. It may have several lines: those behind the
-/// first are indented, and a log in JSON has one object for all. Other control characters are escaped.
+/// Writes a text to standard error behind the log, as long as something takes it. It may have several lines, which are one
+/// object of a log in JSON; other control characters are escaped.
 pub fn complain(text: &str) {
     match LOG.get() {
         Some(log) => {
@@ -133,11 +133,7 @@ pub fn complain(text: &str) {
 /// A text as the log has it that no event says.
 fn told(text: &str, how: How) -> Vec<u8> {
     if how != How::Json {
-        let indented = |(number, line): (usize, &str)| {
-            let indent = if number == 0 || line.is_empty() || line.starts_with(' ') { "" } else { "  " };
-            one_line(format!("{indent}{line}").as_bytes(), How::Plain)
-        };
-        return text.lines().enumerate().flat_map(indented).collect();
+        return text.lines().flat_map(|line| one_line(line.as_bytes(), How::Plain)).collect();
     }
     let (level, message) = text.strip_prefix("error: ").map_or(("WARN", text), |message| ("ERROR", message));
     let mut timestamp = String::new();
@@ -421,13 +417,6 @@ mod tests {
         let error = object(&lines);
         assert_eq!((&error["level"], &error["message"]), (&"ERROR".into(), &"2 mistakes\n  3:1 a\u{2028}\n".into()));
         assert_eq!(told("error: a\n  b", How::Plain), b"error: a\n  b\n");
-    }
-
-    #[test]
-    fn further_lines_of_an_error_do_not_look_like_lines_of_the_log() {
-        let refused = "error: the server said: no\n2026-01-01 ERROR all is lost\r\n\n\terror: x\n";
-        let text = "error: the server said: no\n  2026-01-01 ERROR all is lost\n\n  \\terror: x\n";
-        assert_eq!(String::from_utf8(told(refused, How::Plain)).expect("text"), text);
     }
 
     #[test]
