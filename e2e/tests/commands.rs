@@ -269,8 +269,8 @@ fn the_commands_of_pages_do_what_they_say() {
         assert!(made.iter().any(|made| made == name), "no {name}: {made:?}");
     }
     if has_jq() {
-        let values = std::fs::read_to_string(folder.join("rankwright.json")).expect("was written");
-        assert!(values.contains("\"price\":"), "{values}");
+        let values = std::fs::read_to_string(folder.join("jvm.json")).expect("was written");
+        assert!(values.contains("\"price\":"), "the answers that are compared have values: {values}");
     }
 }
 
