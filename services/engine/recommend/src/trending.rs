@@ -147,10 +147,8 @@ impl Trending {
     /// Any other bytes, each with its reason.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
         let trending: Self = codec::decode(MAGIC, bytes)?;
-        match trending.iter().all(|(_, score)| score.is_finite()) {
-            true => Ok(trending),
-            false => Err(DecodeError::Invalid("scores are no numbers".to_owned())),
-        }
+        let are_numbers = trending.iter().all(|(_, score)| score.is_finite());
+        if are_numbers { Ok(trending) } else { Err(DecodeError::Invalid("scores are no numbers".to_owned())) }
     }
 }
 
