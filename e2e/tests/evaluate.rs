@@ -22,7 +22,7 @@ fn shop(folder: &Path, more: &[&str]) {
 }
 
 fn train(folder: &Path, model: &str) {
-    run(&["train", "--config", &folder.join("config.yml").to_string_lossy(), "--model", model]).ok();
+    Ended::of(command(&["train", "--config", "config.yml", "--model", model]).current_dir(folder)).ok();
 }
 
 fn evaluate(folder: &Path, more: &[&str]) -> Ended {

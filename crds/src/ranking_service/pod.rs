@@ -64,7 +64,7 @@ fn no_reserved_variable() -> String {
 fn reserved_variable() -> String {
     let [others @ .., last] = RESERVED;
     let names = others.join(", ");
-    format!("env has a variable that the operator sets from other fields ({names} or {last}): leave it out")
+    format!("env has a variable that the operator sets from other fields. Leave these out: {names} and {last}")
 }
 
 /// Has amounts of `resources` be amounts, a few: rules on more would take too long.

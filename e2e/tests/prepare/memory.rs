@@ -35,7 +35,7 @@ fn sort_and_validate_take_less_memory_than_the_events_have_bytes() {
     let folder = folder();
     let place = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
     let (data, config, out) = (place("events.jsonl"), place("config.yml"), place("sorted.jsonl.zst"));
-    run(&["generate", "--plain", "--rankings", "90000", "--out", &folder.path().to_string_lossy()]).ok();
+    run(&["generate", "--plain", "--rankings", "100000", "--out", &folder.path().to_string_lossy()]).ok();
     let size = std::fs::metadata(&data).expect("was written").len() as f64 / 1e6;
     assert!(size > 200.0, "{size:.0} MB are too few");
     let sort = most_memory(&["sort", "--memory", "16MiB", "--data", &data, "--out", &out]);
