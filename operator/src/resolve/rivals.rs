@@ -1,7 +1,6 @@
 //! Resources that name the same state: what one writes would be the other's.
 
 use crate::controller::Guarded;
-use crate::status;
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 use rankwright_crds::RankingService;
@@ -16,7 +15,7 @@ pub struct Rival {
     pub namespace: String,
     /// Its name.
     pub name: String,
-    /// Whether it was there before, so that the state is its own.
+    /// Whether it was there before, so that the state is its.
     pub older: bool,
     /// Whether its programs have run.
     pub ran: bool,
@@ -43,11 +42,11 @@ fn among<'a>(service: &RankingService, others: impl Iterator<Item = &'a RankingS
     // there may be thousands, of which hardly any has the name
     let named = others.filter(|other| has_name(other, &place.service) && other.metadata.uid != *uid);
     let mut rivals: Vec<&RankingService> = named.filter(|other| Place::of(other).meets(&place)).collect();
-    rivals.sort_by_key(|rival| turn(rival));
+    rivals.sort_by_key(|rival| age(rival));
     let rival = |rival: &RankingService| Rival {
         namespace: rival.namespace().unwrap_or_default(),
         name: rival.name_any(),
-        older: turn(rival) < turn(service),
+        older: age(rival) < age(service),
         ran: rival.status.as_ref().is_some_and(|status| status.rank.is_some()),
     };
     rivals.into_iter().map(rival).collect()
@@ -63,11 +62,9 @@ fn has_name(service: &RankingService, name: &str) -> bool {
     rest.is_some() && rest == own.as_deref()
 }
 
-/// The one of two that was there before has the lesser one: it has worked on the state in this place, or else is the older resource.
-fn turn(service: &RankingService) -> (bool, Option<Timestamp>, Option<String>) {
-    let state = service.status.as_ref().and_then(|status| status.state.as_ref());
-    let works_there = state.is_some_and(|state| state.place == status::place(service));
-    (!works_there, service.creation_timestamp().map(|time| time.0), service.uid())
+/// The older of two has the lesser one.
+fn age(service: &RankingService) -> (Option<Timestamp>, Option<String>) {
+    (service.creation_timestamp().map(|time| time.0), service.uid())
 }
 
 impl Place {
@@ -192,18 +189,6 @@ mod tests {
         assert!(!meet(cluster(&["one.data:6379"]), cluster(&["three.data:6379"])));
         let sentinel = |master: &str| json!({"service": "shop", "redis": {"mode": "Sentinel", "nodes": ["s.data:26379"], "masterName": master}});
         assert!(meet(sentinel("one"), sentinel("one")) && !meet(sentinel("one"), sentinel("two")));
-    }
-
-    #[test]
-    fn the_state_is_that_of_the_younger_one_where_the_older_comes_to_its_place_later() {
-        let (mut older, mut younger) = (made("a", "shop", 1, at("redis.data")), made("b", "shop", 2, at("redis.data")));
-        let at = |place: &str| serde_json::from_value(json!({"state": {"id": "s", "place": place}})).unwrap();
-        let is_after =
-            |service: &RankingService, other: &RankingService| among(service, std::iter::once(other))[0].older;
-        (older.status, younger.status) = (at("other.data:6379/0 (shop)"), at("redis.data:6379/0 (shop)"));
-        assert!(is_after(&older, &younger) && !is_after(&younger, &older));
-        older.status = younger.status.clone();
-        assert!(!is_after(&older, &younger) && is_after(&younger, &older), "both have worked there");
     }
 
     #[test]

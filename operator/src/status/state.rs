@@ -5,8 +5,6 @@
 
 use super::conditions::Verdict;
 use super::{Facts, Reason};
-use crate::Error;
-use crate::resolve;
 use kube::ResourceExt;
 use rankwright_crds::status::{ImportPhase, ImportStatus, StateStatus};
 use rankwright_crds::{RankingService, ranking_service::RedisMode};
@@ -16,11 +14,8 @@ const ACCEPTED: &str = "rankwright.dev/accepted-state";
 
 /// The state as it is told now.
 pub(super) fn state(facts: &Facts<'_>, before: Option<&StateStatus>) -> Option<StateStatus> {
-    let (place, former) = (place(facts.service), before);
-    let before = former.filter(|before| before.place == place).cloned();
-    if before.is_none() && !is_carried_out(facts) {
-        return former.cloned();
-    }
+    let place = place(facts.service);
+    let before = before.filter(|before| before.place == place).cloned();
     let mut told = facts.observed.heard.said.iter().filter(|said| said.store.answers).map(|said| &said.store);
     let Some(first) = told.next() else { return before };
     let Some(id) = first.id.as_ref().filter(|id| told.all(|other| other.id.as_ref() == Some(*id))) else {
@@ -37,12 +32,6 @@ pub(super) fn state(facts: &Facts<'_>, before: Option<&StateStatus>) -> Option<S
         true => StateStatus { id: id.clone(), place, replaced_by: None },
         false => StateStatus { id: known, place, replaced_by: Some(id.clone()) },
     })
-}
-
-/// Whether all rank servers are of the resource as it is now: those of before a change work on the state that it named then.
-fn is_carried_out(facts: &Facts<'_>) -> bool {
-    let rank = facts.workloads.rank.as_ref().and_then(resolve::rolled_out);
-    !matches!(facts.failure, Some(Error::Refused(_))) && rank.is_some_and(|rank| rank.complete)
 }
 
 /// The import with the state that it filled: it is lost exactly while another state is there.
@@ -88,7 +77,7 @@ pub(super) fn intact(service: &RankingService, state: Option<&StateStatus>) -> V
 }
 
 /// Where the state lies, in words: somewhere else there is another one.
-pub(crate) fn place(service: &RankingService) -> String {
+fn place(service: &RankingService) -> String {
     let (store, redis) = (&service.spec.state_store, &service.spec.state_store.redis);
     let servers = match (&redis.host, &redis.nodes) {
         (Some(host), _) => format!("{host}:{}", redis.port),

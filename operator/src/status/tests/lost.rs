@@ -45,22 +45,6 @@ fn a_state_that_another_one_has_taken_the_place_of_is_lost_until_an_import_fills
 }
 
 #[test]
-fn a_state_is_told_to_lie_in_another_place_once_all_servers_work_there() {
-    let before = told(json!({}), &working(), &server("s1", 1, None, &[]));
-    let elsewhere = || json!({"stateStore": {"redis": {"port": 6380}}});
-    let rolling = Workloads { rank: Some(deployment(2, 1, 3, 2)), ..working() };
-    let begun = told_from(elsewhere(), Some(before.clone()), &rolling, &server("s1", 1, None, &[]));
-    assert_eq!(begun.state, before.state, "these are servers of before");
-    let moved = told_of(elsewhere(), begun, &server("s2", 1, None, &[]));
-    assert_eq!(verdict(&moved, "StateIntact"), "True Intact");
-    assert_eq!(moved.state.unwrap().place, "redis:6380/0");
-    let mut refused = service(elsewhere());
-    refused.status = Some(before.clone());
-    let failure = Error::Refused(Refusal::unfit("spec", "is wrong"));
-    assert_eq!(not_carried_out(&refused, &failure, &server("s1", 1, None, &[])).state, before.state);
-}
-
-#[test]
 fn an_empty_state_is_the_services_own_when_its_author_says_so() {
     let before = told(json!({}), &working(), &server("s1", 1, None, &[]));
     let (mut service, plan, workloads) = (service(json!({})), planned(json!({})).unwrap(), working());
