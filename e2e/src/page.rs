@@ -67,7 +67,11 @@ pub fn block(page: &str, language: &str, begins: &str) -> String {
 /// # Panics
 /// When one fails, with what they print.
 pub fn run(folder: &Path, commands: &str) -> Ended {
-    let ended = Ended::of(shell(&format!("set -e\n{commands}")).current_dir(folder));
+    let ended = Ended::of(
+        shell(&format!("set -eo pipefail\n{commands}"))
+            .current_dir(folder)
+            .env("RANKWRIGHT_ENCODERS_CACHE", folder.join("cache")),
+    );
     assert_eq!(ended.code, Some(0), "{commands}\n{}{}", ended.stdout, ended.stderr);
     ended
 }

@@ -139,7 +139,8 @@ async fn run(options: RunOptions) -> Result<()> {
     let scopes = Scope::of(&options.namespace);
     let claims = Claims::new(client.clone(), &options.own_namespace, &scopes);
     // one that looks at some namespaces may not read others
-    let cluster = match (options.cluster_id, scopes.iter().all(|scope| scope.namespace.is_none())) {
+    let given = options.cluster_id.filter(|id| !id.is_empty());
+    let cluster = match (given, scopes.iter().all(|scope| scope.namespace.is_none())) {
         (Some(given), _) => Some(given),
         (None, true) => connection::cluster_id(&client).await?,
         (None, false) => candidate.known_cluster().await.context("failed to read the operator's Lease")?,
