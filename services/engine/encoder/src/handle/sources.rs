@@ -43,7 +43,7 @@ const UNABLE: &str = "this program does not fetch it";
 const NEW: &str = ".new-";
 
 /// The file in a fetched folder that lists the others with their lengths.
-const LENGTHS: &str = "lengths.json";
+const LENGTHS: &str = ".lengths.json";
 
 /// Where to look for models.
 pub struct Sources<'a> {

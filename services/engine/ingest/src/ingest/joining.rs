@@ -11,6 +11,9 @@ use rankwright_feature::Purpose;
 use rankwright_state::Fetched;
 use std::sync::Arc;
 
+/// Open rankings that close early when another one opens, where a durable state has them.
+const MOST_EVICTED: usize = 2;
+
 impl Ingest {
     pub(super) async fn ranking(&mut self, mut ranking: Ranking) -> Result<(), Error> {
         let id = JoinRef::new(&ranking.tenant, &ranking.id);
@@ -37,7 +40,10 @@ impl Ingest {
     async fn make_room(&mut self) -> Result<(), Error> {
         let let_go = self.join.make_room();
         self.let_go(let_go);
-        while let Some(evicted) = self.join.evict() {
+        // what a state in a folder brings along goes little by little: all at once would have no room in a batch
+        let most = if self.durable { MOST_EVICTED } else { usize::MAX };
+        for _ in 0..most {
+            let Some(evicted) = self.join.evict() else { break };
             self.counters.evicted += 1;
             self.close(evicted).await?;
         }

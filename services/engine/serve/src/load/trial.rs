@@ -29,7 +29,7 @@ impl App {
         let Candidate { loaded, samples, trial } = candidate;
         let (began, former) = (Instant::now(), slot.current());
         let version = loaded.version.id.clone().unwrap_or_default();
-        let outcome = match self.worse(slot, &former, &loaded).await {
+        let outcome = match worse(&former, &loaded) {
             Some(reason) => Replayed::Badly(reason),
             None => self.replay(&loaded, &samples, warm_up_time(&slot.definition)).await,
         };
@@ -66,22 +66,6 @@ impl App {
         self.without_version(slot, text).await;
     }
 
-    /// Why a version is worse than what answers, here or, at a start, on other servers; before it has computed anything.
-    async fn worse(&self, slot: &Slot, former: &Current, loaded: &Loaded) -> Option<String> {
-        let reason = fallback(loaded)?;
-        let is_worse = match former {
-            Current::Loaded(former) => fallback(former).is_none(),
-            Current::Missing(_) => slot.pinned().is_none() && self.others_serve_another(slot, loaded).await,
-        };
-        is_worse.then(|| reason.to_owned())
-    }
-
-    async fn others_serve_another(&self, slot: &Slot, loaded: &Loaded) -> bool {
-        let others = self.others().await;
-        let served: Vec<&String> = others.iter().filter_map(|serves| serves.get(slot.name())).collect();
-        !served.is_empty() && served.into_iter().all(|version| Some(version) != loaded.version.id.as_ref())
-    }
-
     async fn judge(&self, trial: Option<Trial>, verdict: Option<Result<(), String>>) {
         let Some(trial) = trial else { return };
         if let Err(error) = self.loader().judge(trial, verdict).await {
@@ -111,6 +95,12 @@ impl App {
         }
         Replayed::Well(samples.len())
     }
+}
+
+/// Why a version is worse than what answers, before it has computed anything.
+fn worse(former: &Current, loaded: &Loaded) -> Option<String> {
+    let Current::Loaded(former) = former else { return None };
+    fallback(loaded).filter(|_| fallback(former).is_none()).map(str::to_owned)
 }
 
 /// Why a version's scores say nothing, where they do not.

@@ -22,7 +22,7 @@ pub(crate) const XGBOOST: &str = r#"{"version": [3, 4, 1], "learner": {
       "split_conditions": [10, 0, 1], "default_left": [1, 0, 0]}]}}}}"#;
 
 /// The same without a split: every item scores the same.
-pub(crate) fn stump() -> String {
+fn stump() -> String {
     let leaf = XGBOOST.replace("[1, -1, -1]", "[-1]").replace("[2, -1, -1]", "[-1]").replace("[1, 0, 0]", "[0]");
     leaf.replace("[0, 0, 0]", "[0]").replace("[10, 0, 1]", "[0]").replace("\"3\"", "\"1\"")
 }

@@ -100,7 +100,7 @@ const TRUST_AS_PEM: &str = "a Java key store cannot be read here: make PEM of it
 
 const KEY_AS_PEM: &str = "a Java key store cannot be read here: make PEM of it with \
     `keytool -importkeystore -srckeystore FILE -destkeystore client.p12 -deststoretype PKCS12` and \
-    `openssl pkcs12 -in client.p12 -out client.pem`, and set ssl.certificate.location and ssl.key.location to client.pem";
+    `openssl pkcs12 -in client.p12 -out client.pem`, and set ssl.certificate.location and ssl.key.location to client.pem; where FILE is PKCS12 or PEM already, say so in ssl.keystore.type";
 
 /// Why a setting among `options` does nothing here, if it does nothing.
 pub(super) fn unused(key: &str, options: &BTreeMap<String, String>) -> Option<&'static str> {
