@@ -113,7 +113,7 @@ fn is_for_pods(service: &RankingService, child: &Child) -> bool {
 enum Outcome {
     /// It is there; with its content where that is known.
     There(Option<Arc<DynamicObject>>),
-    /// It belongs to somebody else, or an earlier resource of this name has left it.
+    /// It has another owner, or an earlier resource of this name has left it.
     Foreign {
         left: bool,
     },

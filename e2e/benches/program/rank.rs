@@ -90,7 +90,7 @@ fn cost_of_page(load: &Load, effort: Effort, folder: &Path, table: &mut Table) {
     }
     let [with, without] = turns.map(|figures| shown(wrk::median_of(&figures)));
     table.add("rank, 100 items, 1 connection, with the page", with, "as without it", format!("without {without}"));
-    // the page keeps what it has told of versions
+    // the page keeps what it has shown about versions
     for path in ["/models".to_owned(), format!("/models/{}/features", load.model)] {
         services[0].get(&path).ok();
     }

@@ -197,7 +197,7 @@ fn needs_items(loaded: &Loaded) -> bool {
 }
 
 impl<'r> Wanted<'r> {
-    /// At most so many items.
+    /// What a request asks for: at most this many items.
     fn of(request: &'r Request, taken: &'r Taken, most: usize) -> Self {
         let items = request.items.iter().flatten().map(String::as_str).collect();
         let mut exclude: HashSet<&str> = request.exclude.iter().flatten().map(String::as_str).collect();

@@ -29,8 +29,15 @@ use rdkafka::consumer::{Consumer, StreamConsumer};
 use reading::Reading;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::mpsc::{self, UnboundedReceiver};
+use tokio::sync::oneshot;
+use tokio::time::timeout;
 use trouble::Trouble;
+
+/// Leaving a group waits for the broker, and no longer than this: librdkafka 2 drops an answer to a rebalance that comes when the group
+/// has ended, and its caller waits forever (`rd_kafka_cgrp_op_serve`).
+const LEAVES_WITHIN: Duration = Duration::from_secs(20);
 
 /// A reader of a topic.
 pub struct Kafka {
@@ -138,9 +145,19 @@ impl Stream for Kafka {
     }
 
     fn close(self: Box<Self>) -> BoxFuture<'static, ()> {
-        // leaving a group waits for the broker
-        let left = tokio::task::spawn_blocking(move || drop(self));
-        Box::pin(async move { left.await.unwrap_or_default() })
+        let topic = self.topic.clone();
+        let (told, left) = oneshot::channel();
+        // not a thread of the runtime, which would wait for it at its end
+        let thread = std::thread::Builder::new().name("kafka-leave".to_owned());
+        let leaves = thread.spawn(move || {
+            drop(self);
+            told.send(()).unwrap_or_default(); // it fails when the wait has ended
+        });
+        Box::pin(async move {
+            if leaves.is_ok() && timeout(LEAVES_WITHIN, left).await.is_err() {
+                tracing::warn!(topic, within = ?LEAVES_WITHIN, "a reader did not leave its group in time: the broker gives its partitions to others when its session ends");
+            }
+        })
     }
 }
 

@@ -33,7 +33,7 @@ const SAMPLE: usize = 20_000;
 const INTERACTION: u64 = 24 + 2 * 8;
 /// Bytes of the id of a visitor or item, in the lists and tables that hold it.
 const ID: u64 = 100;
-/// A vector has room for a multiple of so many numbers, four bytes each.
+/// A vector has room for a multiple of this many numbers, four bytes each.
 const LANES: u64 = 16;
 /// Vectors that an index copies to find its lists, for each of them; there are as many lists as vectors in one.
 const SAMPLED: u64 = 64;
