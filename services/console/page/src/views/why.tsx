@@ -68,10 +68,9 @@ function Apart({ scored, items }: { scored: Scored; items: Scored[] }) {
     .sort((a, b) => Math.abs(b.value) - Math.abs(a.value))
     .slice(0, REASONS);
   if (Math.abs(above) < SEEN || most.length === 0) return null;
-  const [side, does] = above > 0 ? ["above", "lifts"] : ["below", "lowers"];
   return (
     <p>
-      Its score is {Math.abs(above).toFixed(3)} {side} the average of this list. What {does} it most: {most.map(({ name, value }) => `${name} ${signed(value)}`).join(", ")}.
+      Its score is {Math.abs(above).toFixed(3)} {above > 0 ? "above" : "below"} the average of this list. The largest parts of this difference: {most.map(({ name, value }) => `${name} ${signed(value)}`).join(", ")}.
     </p>
   );
 }

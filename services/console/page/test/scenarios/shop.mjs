@@ -121,7 +121,7 @@ async function reasons(visitor, request) {
   const above = wanted.score - mean(({ score }) => score);
   const apart = wanted.contributions.map(({ name, value }) => [name, value - mean(brings(name))]).filter(([, value]) => value * above > 0);
   const most = apart.sort(([, a], [, b]) => Math.abs(b) - Math.abs(a)).slice(0, 3).map(([name, value]) => `${name} ${told(value)}`);
-  await why.getByText(`Its score is ${Math.abs(above).toFixed(3)} ${above > 0 ? "above" : "below"} the average of this list. What ${above > 0 ? "lifts" : "lowers"} it most: ${most.join(", ")}.`).waitFor();
+  await why.getByText(`Its score is ${Math.abs(above).toFixed(3)} ${above > 0 ? "above" : "below"} the average of this list. The largest parts of this difference: ${most.join(", ")}.`).waitFor();
   await why.getByRole("button", { name: `Show all ${wanted.features.length} features` }).click();
   await page.waitForURL((url) => url.hash.includes("all=1"));
   const rows = await why.locator("tbody tr").evaluateAll((rows) => rows.map((row) => [row.querySelector(".name").textContent, row.lastElementChild.textContent]));
