@@ -531,6 +531,7 @@ const VIEWS = ["", "#/try", "#/recommend", "#/recommend?model=similar&items=p1",
 /** Views that the service has. */
 async function present(visitor) {
   const page = await visitor.open();
+  await page.locator("nav a").first().waitFor();
   const links = await page.locator("nav a").evaluateAll((links) => links.map((link) => link.getAttribute("href").slice(2)));
   await visitor.close(page);
   return VIEWS.filter((view) => links.includes(view.slice(2).split("?")[0]));
