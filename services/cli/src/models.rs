@@ -194,8 +194,8 @@ fn select(config: &Config, versions: &dyn VersionStore, model: &str, to: Option<
     };
     versions.select(model, &id)?;
     let mut told = format!(
-        "{model}\t{id}\tcurrent; servers take it up within 10 seconds, and the next training that passes its gate takes its \
-         place: to stay with it, pin models.{model}.version\n"
+        "{model}\t{id}\tcurrent; servers load it within 10 seconds. The next training that passes the gate replaces it, unless \
+         you pin models.{model}.version\n"
     );
     told += &pin(model, definition);
     Ok(told)

@@ -22,7 +22,7 @@ const PAGE: &str = "first-ranking-service";
 
 /// What the commands of the page have otherwise here.
 const REPLACED: [(&str, &str); 2] = [
-    (" --watch", ""),                                  // it has no end
+    (" --watch", ""),                                   // it has no end
     ("kubectl delete -f manifests/development/\n", ""), // other tests need these
 ];
 
@@ -40,8 +40,7 @@ impl<'f> Steps<'f> {
         let page = page::read(PAGE);
         REPLACED.iter().for_each(|(shown, _)| assert!(page.contains(shown), "docs/{PAGE}.md has no {shown}"));
         let here = |block: Block| REPLACED.iter().fold(block.text, |text, (shown, other)| text.replace(shown, other));
-        let left: VecDeque<String> =
-            page::blocks(&page).into_iter().filter(Block::is_shell).map(here).collect();
+        let left: VecDeque<String> = page::blocks(&page).into_iter().filter(Block::is_shell).map(here).collect();
         let forward = left.iter().flat_map(|commands| commands.lines()).find(|line| line.contains("port-forward "));
         let forward = format!("{}\n", forward.unwrap());
         Self { folder, left, forward }

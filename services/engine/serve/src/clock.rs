@@ -84,7 +84,7 @@ impl Clock {
         };
         let doubt = self.doubted.filter(lasts).unwrap_or_else(|| {
             let seconds = jump / 1000;
-            tracing::warn!(seconds, "the clock has jumped: this is believed in five minutes, if it stays so");
+            tracing::warn!(seconds, "the clock has jumped: if it stays there, its time counts in five minutes");
             Doubt { jump, since: when }
         });
         self.doubted = Some(doubt);
@@ -92,7 +92,7 @@ impl Clock {
             return expected;
         }
         let seconds = doubt.jump / 1000;
-        tracing::warn!(seconds, "the clock has stayed where it jumped to, and is believed");
+        tracing::warn!(seconds, "the clock has stayed where it jumped to, and its time counts now");
         *self = Self::at(Timestamp::from_millis(expected.millis().saturating_add(doubt.jump)), when);
         self.read(wall, when) // what it has jumped since then is doubted
     }
