@@ -1,4 +1,4 @@
-//! Reading a request's body: so large, so long, and no more.
+//! Reads a request's body, within limits of size and time.
 
 use crate::app::App;
 use crate::gate::{Place, Reserved, Room, SMALL, SMALL_EACH};
@@ -21,7 +21,7 @@ enum Broken {
     Cut(axum::Error),
 }
 
-/// A place among those that are worked on, and the body, which is waited for before.
+/// Receives the body, and then takes a place among the running requests.
 pub(super) async fn admit(app: &App, request: Request) -> Result<(Place, Bytes), Failure> {
     if app.gate().is_full() {
         return Err(overloaded(app));
@@ -55,7 +55,7 @@ fn patience(app: &App) -> Duration {
     app.limits().api.request_timeout / 2
 }
 
-/// The body as it was before it was encoded, which is no larger than one that was not.
+/// The decoded body. Its limit is the same as for a body that is not compressed.
 async fn decoded(app: &App, encoding: Encoding, body: Bytes) -> Result<Bytes, Failure> {
     let most = app.limits().api.max_body_bytes;
     app.pool().run(async move { encoding.decode(&body, most) }).await?.map_err(|undecodable| match undecodable {

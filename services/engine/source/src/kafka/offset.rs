@@ -8,7 +8,7 @@ use rdkafka::consumer::{Consumer, StreamConsumer};
 use rdkafka::error::KafkaResult;
 use std::time::Duration;
 
-/// A broker that does not answer for so long is asked again.
+/// After this time a broker that does not answer is asked again.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Where reading begins, and where the partition ends now.
