@@ -23,7 +23,7 @@ kubectl() {
       ;;
     # there are none of a new pod for a while
     *' top '*) until command kubectl "$@"; do command sleep 1; done ;;
-    'objects '*' apply '* | 'objects '*' create '* | 'objects '*' delete '* | 'objects '*' patch '*) command kubectl "$@" --dry-run=server ;;
+    'objects '*' apply '* | 'objects '*' create '* | 'objects '*' delete '* | 'objects '*' patch '*) command kubectl "$@" --dry-run=server --warnings-as-errors ;;
     *) command kubectl "$@" ;;
   esac
 }
