@@ -1,7 +1,7 @@
 //! Rows of rankings, computed beside ingest.
 //!
-//! Effects are applied one event after the other, on one thread; what a ranking's rows are computed from is only held
-//! on to there. Other threads compute them meanwhile, and ingest lends a hand when they fall behind.
+//! Effects are applied one event after the other, on one thread, which only keeps what a ranking's rows are computed from.
+//! Other threads compute the rows meanwhile, and ingest helps when they fall behind.
 
 use parking_lot::{Condvar, Mutex};
 use rankwright_event::Ranking;
