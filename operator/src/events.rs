@@ -248,10 +248,11 @@ mod tests {
     fn what_imports_and_trainings_tell_is_on_the_page_about_trouble() {
         let page = std::fs::read_to_string("../docs/kubernetes-troubleshooting.md").unwrap_or_default();
         let (_, page) = page.split_once("\n## Events").unwrap_or_default();
-        let imports = [ImportPhase::Running, ImportPhase::Complete, ImportPhase::Failed, ImportPhase::Lost].map(|phase| {
-            let import = ImportStatus { phase, job: "shop-import-1".to_owned(), ..ImportStatus::default() };
-            RankingServiceStatus { import: Some(import), ..RankingServiceStatus::default() }
-        });
+        let imports =
+            [ImportPhase::Running, ImportPhase::Complete, ImportPhase::Failed, ImportPhase::Lost].map(|phase| {
+                let import = ImportStatus { phase, job: "shop-import-1".to_owned(), ..ImportStatus::default() };
+                RankingServiceStatus { import: Some(import), ..RankingServiceStatus::default() }
+            });
         let trainings = ["Published", "Kept", "Nothing", "Failed"].map(|outcome| {
             let outcome = outcome.to_owned();
             let training = TrainingStatus { pod: "shop-training-1".to_owned(), outcome, ..TrainingStatus::default() };
