@@ -145,6 +145,9 @@ async fn run(options: RunOptions) -> Result<()> {
         (None, true) => connection::cluster_id(&client).await?,
         (None, false) => candidate.known_cluster().await.context("failed to read the operator's Lease")?,
     };
+    if cluster.is_none() {
+        warn!("states are not marked as this cluster's: give --cluster-id, which is clusterId of the chart");
+    }
     let candidate = candidate.labelled(claims.of_leader()).of_cluster(cluster.clone());
     let stop = Arc::new(Notify::new());
     let signal = stopped();
