@@ -6,6 +6,7 @@ mod deletion;
 mod http;
 mod learning;
 mod outages;
+mod page;
 mod rollout;
 mod samples;
 mod story;

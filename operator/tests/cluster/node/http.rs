@@ -47,27 +47,29 @@ pub(super) async fn post_once_there(address: &str, path: &str, body: &Value) -> 
     }
 }
 
-/// Status of the answer to a request for a page.
-async fn status_of(address: &str, path: &str) -> io::Result<u16> {
+/// Status and body of the answer to a GET with these headers, each of which ends its line.
+pub(super) async fn get(address: &str, path: &str, headers: &str) -> io::Result<(u16, String)> {
     let answered = async {
         let mut stream = TcpStream::connect(address).await?;
-        let request = format!("GET {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n");
+        let request = format!("GET {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n{headers}\r\n");
         stream.write_all(request.as_bytes()).await?;
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer).await?;
-        let head = String::from_utf8_lossy(&answer);
-        let status = head.split(' ').nth(1).and_then(|code| code.parse().ok());
-        status.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, head.into_owned()))
+        let answer = String::from_utf8_lossy(&answer).into_owned();
+        let invalid = || io::Error::new(io::ErrorKind::InvalidData, answer.clone());
+        let (head, body) = answer.split_once("\r\n\r\n").ok_or_else(invalid)?;
+        let status = head.split(' ').nth(1).and_then(|code| code.parse().ok()).ok_or_else(invalid)?;
+        Ok((status, body.to_owned()))
     };
     tokio::time::timeout(LIMIT, answered).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
 }
 
-/// The same, once the address answers.
+/// The status, once the address answers.
 pub(super) async fn status_once_there(address: &str, path: &str) -> u16 {
     let end = Instant::now() + PATIENCE;
     loop {
-        match status_of(address, path).await {
-            Ok(status) => return status,
+        match get(address, path, "").await {
+            Ok((status, _)) => return status,
             Err(error) => assert!(Instant::now() < end, "{address}: {error}"),
         }
         tokio::time::sleep(Duration::from_millis(100)).await;

@@ -1,7 +1,7 @@
 // The page of a running service.
 
 import { render, type JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { type Failure, has, hasToken, login, page, setToken, start, tokenWanted } from "./api";
 import { failure, Loading, Login, Problem } from "./parts";
 import { href, route } from "./route";
@@ -65,6 +65,7 @@ function App() {
   useEffect(() => {
     document.title = view ? `${view.title} · ${title}` : title;
   }, [view, title]);
+  useTop(route.value.view);
 
   return (
     <>
@@ -115,6 +116,17 @@ function App() {
       </footer>
     </>
   );
+}
+
+/** Another view begins at its top; a link that led there, and is gone, gives it the focus. */
+function useTop(view: string) {
+  const last = useRef(view);
+  useEffect(() => {
+    if (view === last.current) return;
+    last.current = view;
+    scrollTo(0, 0);
+    if (document.activeElement === document.body) document.getElementById("main")?.focus({ preventScroll: true });
+  }, [view]);
 }
 
 const Mark = () => (

@@ -178,7 +178,9 @@ export function Sure({ label, question, run, danger }: { label: string; question
           <button type="submit" onClick={run} class={danger ? "danger" : "main"}>
             {label}
           </button>
-          <button type="submit">Cancel</button>
+          <button type="submit" autofocus={danger}>
+            Cancel
+          </button>
         </form>
       </dialog>
     </>
@@ -207,6 +209,9 @@ export function All({ of = "1", more, less = "Show the largest" }: { of?: string
     </button>
   );
 }
+
+/** A name that breaks after underscores and dots first. */
+export const broken = (name: string) => name.split(/(?<=[_.])/).flatMap((part) => [part, <wbr />]);
 
 /** A part of a whole as a bar, up to 1. */
 export function Bar({ share }: { share: number }) {

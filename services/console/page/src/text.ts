@@ -13,8 +13,8 @@ export function number(value: number): string {
   return value !== 0 && Math.abs(value) < 0.0001 ? value.toExponential(2) : FINE.format(value);
 }
 
-/** A part of a whole. */
-export const percent = (share?: number) => (share === undefined ? "–" : `${number(Math.round(share * 1000) / 10)} %`);
+/** A part of a whole; nothing of it is told from very little. */
+export const percent = (share?: number) => (share === undefined ? "–" : share === 0 ? "0 %" : `${(share * 100).toFixed(1)} %`);
 
 export const signed = (value: number) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(3)}`;
 

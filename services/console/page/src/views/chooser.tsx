@@ -110,21 +110,22 @@ function Context({ chosen: { request, sampled } }: { chosen: Chosen }) {
       {sampled && !sampled.relevant && <span>asked {ago(sampled.time, Date.now())}</span>}
       {sampled?.relevant && <span>shown {ago(sampled.time, Date.now())}, ordered by values of today: the evaluation took those of then</span>}
       {[...people, ...fields].map(({ name, value }) => (
-        <span key={name}>
-          {name} <bdi>{typeof value === "string" ? value : JSON.stringify(value)}</bdi>
+        <span key={name} title={text(value)}>
+          {name} <bdi>{text(value)}</bdi>
         </span>
       ))}
     </p>
   );
 }
 
-const TRENDING = ["trending", "als", "semantic"];
+const text = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
+
 const POPULAR = 24; // items of a request that is made of them
 
 function Editor({ chosen, time, status, done }: { chosen: Chosen | null; time: string | number; status: Status; done: () => void }) {
   const field = useRef<HTMLTextAreaElement>(null);
   const [error, fail] = useState<Error | null>(null);
-  const popular = has("POST /recommend/{model}") ? Object.entries(status.models).find(([, { type, state }]) => type === TRENDING[0] && state === "loaded")?.[0] : undefined;
+  const popular = has("POST /recommend/{model}") ? Object.entries(status.models).find(([, { type, state }]) => type === "trending" && state === "loaded")?.[0] : undefined;
 
   const submit = async () => {
     try {

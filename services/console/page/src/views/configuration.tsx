@@ -2,7 +2,7 @@
 
 import { useMemo, useState } from "preact/hooks";
 import { ask, get, sentence } from "../api";
-import { Curl, Download, Loading, Problem, useAnswer } from "../parts";
+import { broken, Curl, Download, Loading, Problem, useAnswer } from "../parts";
 import { change, route } from "../route";
 import { count } from "../text";
 import type { Configuration as Told } from "../types";
@@ -32,7 +32,7 @@ export function Configuration() {
       {!data && !error && <Loading />}
       {data && (
         <>
-          {data.warnings.length === 0 && <p class="note good">There was nothing to warn of when it was read.</p>}
+          {data.warnings.length === 0 && <p class="note good">The configuration has no warnings.</p>}
           {data.warnings.length > 0 && (
             <section class="note odd" aria-labelledby="warnings">
               <h2 id="warnings">{count(data.warnings.length, "warning")}</h2>
@@ -44,7 +44,7 @@ export function Configuration() {
             </section>
           )}
           <p class="quiet">
-            This is what the service was started with, with defaults filled in: its text leaves them out. Passwords, tokens and keys are hidden.
+            What the service was started with. Its file does not set the values that are marked as default. Passwords, tokens and keys are hidden.
           </p>
           <div class="row">
             <label class="grow">
@@ -59,7 +59,7 @@ export function Configuration() {
               </select>
             </label>
           </div>
-          {found.length === 0 && <p>Nothing has these words.</p>}
+          {found.length === 0 && <p>No key or value has this text.</p>}
           {found.map(({ name, lines }) => (
             <Section key={name} name={name} lines={lines} open={wanted !== "" || lines.length <= 30} />
           ))}
@@ -76,7 +76,7 @@ export function Configuration() {
 function Section({ name, lines, open }: { name: string; lines: Line[]; open: boolean }) {
   const [seen, see] = useState<boolean | null>(null);
   return (
-    <details class="keys" open={seen ?? open} onToggle={({ currentTarget }) => currentTarget.open !== (seen ?? open) && see(currentTarget.open)}>
+    <details class="keys pairs" open={seen ?? open} onToggle={({ currentTarget }) => currentTarget.open !== (seen ?? open) && see(currentTarget.open)}>
       <summary>
         <b>{name}</b> <span class="quiet">{count(lines.length, "value")}</span>
       </summary>
@@ -91,7 +91,7 @@ function Section({ name, lines, open }: { name: string; lines: Line[]; open: boo
           {lines.map(({ path, value, usual, variable }) => (
             <tr key={path} class={usual ? "usual" : undefined}>
               <th scope="row">
-                <code>{path}</code>
+                <code>{broken(path)}</code>
               </th>
               <td>
                 <bdi>{value}</bdi>

@@ -66,7 +66,7 @@ export function Evaluation() {
               </select>
             </label>
             <label class="grow">
-              Apart by a field of requests, such as category; may be empty
+              Break down by a field of requests, such as category (optional)
               <input key={params.by} name="by" defaultValue={params.by ?? ""} onChange={({ currentTarget: { value } }) => change({ by: value.trim() })} />
             </label>
             <button type="submit" class="main" disabled={running != null}>

@@ -1,15 +1,19 @@
 // What features hold: how much they help, how their values were spread in training and are now, and what they take.
 
+import { useEffect, useRef } from "preact/hooks";
 import { ask, get, has, page, part, sentence } from "../api";
-import { Bar, Curl, Download, Loading, Problem, useAnswer } from "../parts";
+import { Bar, broken, Curl, Download, Loading, Problem, useAnswer } from "../parts";
 import { change, href, route } from "../route";
 import { bytes, count, percent, whole } from "../text";
 import type { Configuration, Model, ModelFeatures, Status } from "../types";
+import { shares } from "./models";
 import { Spreads } from "./spreads";
 import { type Definition, missing, moved as distance } from "./spread";
 
 /** From this part of the values on, a feature has changed. */
 const MUCH = 0.3;
+/** A feature that helps less does not matter to the model. */
+const LITTLE = 0.01;
 /** Of fewer requests, values differ by chance: those of a visitor are the same for all items of one. */
 const ENOUGH = 50;
 
@@ -49,6 +53,7 @@ function OfModel({ model, learning }: { model: Model; learning: Model[] }) {
   const { data, error } = useAnswer(call.path, () => ask<ModelFeatures>(call));
   const status = useAnswer("status", () => ask<Status>(get("/status")).catch(() => null));
   const configured = useAnswer(has("GET /configuration") ? "configuration" : "", () => ask<Configuration>(get("/configuration")).catch(() => null));
+  const values = useValues(route.value.params.feature);
   if (error) return <Problem error={error} />;
   if (!data || configured.loading) return <Loading />;
   if (data.features.length === 0) return <p>It has no features.</p>;
@@ -74,11 +79,11 @@ function OfModel({ model, learning }: { model: Model; learning: Model[] }) {
   const few = data.requests > 0 && data.requests < ENOUGH;
   return (
     <>
-      <About data={data} drifted={rows.filter(({ moved }) => changed(moved, data.requests)).map(({ name }) => name)} />
+      <About data={data} drifted={rows.filter(({ moved, part = 0 }) => part >= LITTLE && changed(moved, data.requests)).map(({ name }) => name)} />
       <section aria-labelledby="features">
         <h2 id="features">Which features help, and what they hold</h2>
         <p class="quiet">
-          Helps: the feature's part of the gain of all trees. Moved: the part of its values that lies elsewhere now than in training. Memory: what it takes in the store of feature values. –: nothing is known. Positions are not compared, because serving gives all items the same one. Choose a feature to see its values below.
+          Choose a feature to see its values. Helps: its part of the gain of all trees. Moved: the part of its values that lies elsewhere now than in training; positions are not compared, because serving gives all items the same one. Memory: what it takes in the store of feature values. A dash: not known.
         </p>
         <div class="scroll" tabIndex={0} role="region" aria-labelledby="features">
           <table class="features">
@@ -113,7 +118,7 @@ function OfModel({ model, learning }: { model: Model; learning: Model[] }) {
                 <tr key={name} class={name === chosen.name ? "chosen" : undefined}>
                   <th scope="row">
                     <a href={href("features", { ...route.value.params, feature: name })} aria-current={name === chosen.name || undefined}>
-                      {name}
+                      {broken(name)}
                     </a>
                   </th>
                   <td class="right">{percent(part)}</td>
@@ -144,9 +149,25 @@ function OfModel({ model, learning }: { model: Model; learning: Model[] }) {
           />
         </p>
       </section>
-      <Spreads feature={chosen.name} columns={chosen.columns} names={defined.get(chosen.name)?.values ?? []} />
+      <section aria-labelledby="values">
+        <h2 id="values" ref={values} tabIndex={-1}>
+          Values of {chosen.name}
+        </h2>
+        <Spreads feature={chosen.name} columns={chosen.columns} names={defined.get(chosen.name)?.values ?? []} />
+      </section>
     </>
   );
+}
+
+/** The heading of a feature's values, which lies below a long table: where one is chosen, it comes into sight. */
+function useValues(feature: string | undefined) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  const last = useRef(feature);
+  useEffect(() => {
+    if (feature && feature !== last.current) heading.current?.focus();
+    last.current = feature;
+  }, [feature]);
+  return heading;
 }
 
 /** What the values of now are, and why there may be none. */
@@ -191,9 +212,5 @@ function definitions(configuration: unknown): Map<string, Definition> {
 }
 
 /** Each feature's part of the gain of the version that answers. */
-function parts({ versions, serving }: Model): Map<string, number> {
-  const features = versions.find(({ version }) => version === serving)?.features ?? [];
-  const sum = features.reduce((sum, { gain }) => sum + (gain ?? 0), 0) || 1;
-  return new Map(features.map(({ name, gain }) => [name, (gain ?? 0) / sum]));
-}
+const parts = ({ versions, serving }: Model) => shares(versions.find(({ version }) => version === serving) ?? { features: [] });
 

@@ -5,10 +5,9 @@ import { type Cell, Download, Which } from "../parts";
 import { change, href, route } from "../route";
 import { count, moment } from "../text";
 import type { Model } from "../types";
+import { Plot } from "./plot";
 
 const MOST = 50; // versions in the table, the newest
-const WIDTH = 640;
-const HEIGHT = 120;
 
 export function History({ models }: { models: Model[] }) {
   const { params } = route.value;
@@ -67,20 +66,14 @@ export function History({ models }: { models: Model[] }) {
 
 /** A metric of all versions, from the oldest on; versions without it are left out. */
 function Course({ metric, values }: { metric: string; values: (number | null)[] }) {
-  const known = values.flatMap((value, at) => (value === null ? [] : [{ value, at }]));
-  if (known.length < 2) return null;
-  const [least, most] = [Math.min(...known.map(({ value }) => value)), Math.max(...known.map(({ value }) => value))];
-  const x = (at: number) => 8 + (at / (values.length - 1)) * (WIDTH - 16);
-  const y = (value: number) => HEIGHT - 12 - ((value - least) / (most - least || 1)) * (HEIGHT - 24);
-  const path = known.map(({ value, at }, place) => `${place ? "L" : "M"}${x(at).toFixed(1)},${y(value).toFixed(1)}`).join("");
-  const says = `${metric} of ${count(known.length, "version")}, the oldest first: from ${known[0]!.value.toFixed(4)} to ${known.at(-1)!.value.toFixed(4)}, lowest ${least.toFixed(4)}, highest ${most.toFixed(4)}`;
+  const points = values.flatMap((value, at): [number, number][] => (value === null ? [] : [[at, value]]));
+  if (points.length < 2) return null;
+  const told = `${metric} of ${count(points.length, "version")}`;
+  const says = `${told}: from ${points[0]![1].toFixed(4)} of the oldest to ${points.at(-1)![1].toFixed(4)} of the newest`;
   return (
-    <figure class="course">
-      <figcaption>{says}</figcaption>
-      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={says}>
-        <path d={path} />
-        {known.length <= MOST && known.map(({ value, at }) => <circle key={at} cx={x(at)} cy={y(value)} r="3" />)}
-      </svg>
+    <figure class="curve">
+      <figcaption>{told}</figcaption>
+      <Plot lines={[{ kind: "test", points }]} first="the oldest" last="the newest" says={says} />
     </figure>
   );
 }

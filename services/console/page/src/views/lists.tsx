@@ -174,8 +174,32 @@ function Moved({ place, was }: { place: number; was: number }) {
   );
 }
 
+/** An item by its picture, title, id and price, as far as they are known. */
+export function About({ item, fields }: { item: string; fields?: ItemFields }) {
+  const { title, price } = fields ?? {};
+  return (
+    <div class="about">
+      <Picture fields={fields} />
+      <p>
+        <bdi class="title">{title || item}</bdi>
+        {title && (
+          <span class="quiet">
+            <bdi>{item}</bdi>
+            {price && (
+              <>
+                {" "}
+                · <bdi>{price}</bdi>
+              </>
+            )}
+          </span>
+        )}
+      </p>
+    </div>
+  );
+}
+
 /** An item's picture, where it comes from an origin that the service allows; else a placeholder. */
-export function Picture({ fields }: { fields?: ItemFields }) {
+function Picture({ fields }: { fields?: ItemFields }) {
   const image = fields?.image;
   const origins = page.value?.imageOrigins ?? [];
   const [broken, breaks] = useState(false);

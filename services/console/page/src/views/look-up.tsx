@@ -6,7 +6,7 @@ import { cell, Curl, Download, failure, Loading, Problem, Sure, Tenant, useAnswe
 import { change, route } from "../route";
 import { ago, bytes, count, duration, exact, moment } from "../text";
 import type { Forgotten, Stored } from "../types";
-import { Picture } from "./lists";
+import { About } from "./lists";
 import { Neighbours } from "./neighbours";
 import { Newest } from "./newest";
 
@@ -70,12 +70,7 @@ export function LookUp() {
       {id && stored.loading && !stored.data && <Loading />}
       {stored.data?.id === id && (
         <>
-          <div class="about">
-            <Picture fields={fields} />
-            <p>
-              <bdi class="title">{fields?.title || id}</bdi> <span class="quiet">{bytes(stored.data.bytes)}</span>
-            </p>
-          </div>
+          <About item={id} fields={fields} />
           <Values key={key} stored={stored.data} />
           <p class="tools">
             <Curl call={get(path) satisfies Call} />
@@ -116,7 +111,9 @@ function Values({ stored }: { stored: Stored }) {
   const sorted = [...stored.values].sort((a, b) => a.name.localeCompare(b.name));
   return (
     <table class="stored">
-      <caption>{count(sorted.length, "stored value")}</caption>
+      <caption>
+        {count(sorted.length, "stored value")}, {bytes(stored.bytes)}
+      </caption>
       <thead>
         <tr>
           <th scope="col">value</th>

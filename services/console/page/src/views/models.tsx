@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { ask, get, has, part, post, sentence } from "../api";
-import { All, Bar, Curl, Download, failure, Loading, Problem, showsAll, Sure, useAnswer, useNow } from "../parts";
+import { All, Bar, broken, Curl, Download, failure, Loading, Problem, showsAll, Sure, useAnswer, useNow } from "../parts";
 import { change, route } from "../route";
 import { ago, bytes, count, moment, percent, purpose, whole } from "../text";
 import type { Model, ModelVersion, Promoted } from "../types";
@@ -204,7 +204,7 @@ function Facts({ after, before }: { after: ModelVersion; before?: ModelVersion }
       <tbody>
         {shown.map(([label, after, other]) => (
           <tr key={label} class={before && after !== other ? "differs" : undefined}>
-            <th scope="row">{label}</th>
+            <th scope="row">{broken(label)}</th>
             <td>{after ?? "–"}</td>
             {before && <td>{other ?? "–"}</td>}
           </tr>
@@ -257,7 +257,7 @@ function Importance({ name, after, before }: { name: string; after: ModelVersion
         <tbody>
           {names.slice(0, all ? undefined : FEW).map((feature) => (
             <tr key={feature} class={differs(feature) ? "differs" : undefined}>
-              <th scope="row">{feature}</th>
+              <th scope="row">{broken(feature)}</th>
               <td class="right">{percent(of.get(feature))}</td>
               {other && <td class="right">{percent(other.get(feature))}</td>}
               <td class="wide">
@@ -275,7 +275,8 @@ function Importance({ name, after, before }: { name: string; after: ModelVersion
   );
 }
 
-function shares({ features }: ModelVersion): Map<string, number> {
+/** Each feature's part of the gain of a version. */
+export function shares({ features }: Pick<ModelVersion, "features">): Map<string, number> {
   const sum = features.reduce((sum, { gain }) => sum + (gain ?? 0), 0) || 1;
   return new Map(features.map(({ name, gain }) => [name, (gain ?? 0) / sum]));
 }

@@ -3,7 +3,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import { ask, get, has, part, post, sentence } from "../api";
-import { All, Bar, Curl, Download, failure, Loading, Problem, showsAll, useAnswer, useNow } from "../parts";
+import { All, Bar, broken, Curl, Download, failure, Loading, Problem, showsAll, useAnswer, useNow } from "../parts";
 import { href } from "../route";
 import { ago, bytes, count, duration, moment, number, purpose, RANKS, whole } from "../text";
 import type { Model, ModelStatus, Status, Task, TrainAnswer } from "../types";
@@ -100,8 +100,8 @@ const versions = (status: Status) => Object.values(status.models).map((model) =>
 
 function State({ status }: { status: Status }) {
   const found = findings(status, Date.now());
-  const up = `up for ${duration(status.uptimeSeconds)}`;
-  if (found.length === 0) return <p class="note good">Everything works; the service is {up}.</p>;
+  const up = `The service has been up for ${duration(status.uptimeSeconds)}.`;
+  if (found.length === 0) return <p class="note good">Everything works. {up}</p>;
   return (
     <section class={`note ${found.some(({ bad }) => bad) ? "bad" : "odd"}`} aria-labelledby="problems">
       <h2 id="problems">{count(found.length, "open problem")}</h2>
@@ -110,7 +110,7 @@ function State({ status }: { status: Status }) {
           <li key={text}>{text}</li>
         ))}
       </ul>
-      <small>The service is {up}.</small>
+      <small>{up}</small>
     </section>
   );
 }
@@ -214,8 +214,12 @@ function Events({ status }: { status: Status }) {
       {!ingest && <p>This process takes in no events; ingest workers do. It does not see imports and trainings of other processes, such as those of training jobs.</p>}
       {ingest && (
         <dl>
-          <dt>taken in since the start</dt>
-          <dd>{KINDS.map(([kind, one]) => count(ingest.events[kind] ?? 0, one)).join(", ")}</dd>
+          <dt>taken in since the start, without imports</dt>
+          <dd>
+            {KINDS.filter(([kind]) => ingest.events[kind])
+              .map(([kind, one]) => count(ingest.events[kind]!, one))
+              .join(", ") || "none"}
+          </dd>
           <dt>rankings that wait for clicks</dt>
           <dd>{whole(ingest.openRankings)}</dd>
           <dt>click-throughs written since the start</dt>
@@ -332,7 +336,7 @@ function Room({ status: { size } }: { status: Status }) {
         <tbody>
           {features.slice(0, all ? undefined : 8).map(([name, { bytes: size, values }]) => (
             <tr key={name}>
-              <th scope="row">{name}</th>
+              <th scope="row">{broken(name)}</th>
               <td class="right">{whole(values)}</td>
               <td class="right">{bytes(size)}</td>
               <td class="wide">

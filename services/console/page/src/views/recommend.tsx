@@ -5,9 +5,9 @@ import { Bar, Curl, Download, Loading, Problem, Tenant, useAnswer, useFields } f
 import { change, href, route } from "../route";
 import { number, purpose } from "../text";
 import type { ItemFields, RecommendAnswer, Status } from "../types";
-import { Picture } from "./lists";
+import { About } from "./lists";
 
-export const RECOMMENDERS = ["als", "semantic", "trending"];
+const RECOMMENDERS = ["als", "semantic", "trending"];
 const COUNT = 20;
 const EXAMPLES = 6;
 
@@ -124,23 +124,7 @@ function Answer({ answer: { items, fallback }, call, name, fields, tenant, like 
             {items.map(({ item, score }) => (
               <tr key={item}>
                 <th scope="row">
-                  <span class="about">
-                    <Picture fields={fields[item]} />
-                    <span>
-                      <bdi class="title">{fields[item]?.title || item}</bdi>
-                      {fields[item]?.title && (
-                        <span class="quiet">
-                          <bdi>{item}</bdi>
-                          {fields[item]?.price && (
-                            <>
-                              {" "}
-                              · <bdi>{fields[item]!.price}</bdi>
-                            </>
-                          )}
-                        </span>
-                      )}
-                    </span>
-                  </span>
+                  <About item={item} fields={fields[item]} />
                 </th>
                 <td class="right">{number(score)}</td>
                 <td class="wide">

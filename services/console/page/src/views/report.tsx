@@ -103,7 +103,7 @@ function Figures({ head, rows, weighted, signed }: { head: string; rows: Row[]; 
                 weighted
               </th>
             )}
-            {signed && <th scope="col">says</th>}
+            {signed && <th scope="col">verdict</th>}
           </tr>
         </thead>
         <tbody>
@@ -205,6 +205,7 @@ function Worst({ report, ended }: { report: Report; ended: number }) {
           <thead>
             <tr>
               <th scope="col">list</th>
+              <td />
               <th scope="col">shown</th>
               <th scope="col" class="right">
                 items
@@ -218,7 +219,6 @@ function Worst({ report, ended }: { report: Report; ended: number }) {
               <th scope="col" class="right">
                 as shown
               </th>
-              <td />
             </tr>
           </thead>
           <tbody>
@@ -239,15 +239,15 @@ function Worst({ report, ended }: { report: Report; ended: number }) {
                     </>
                   )}
                 </th>
+                <td>
+                  {at(list) && <a href={href("try", { request: String(at(list)!.number), model, other: "none", evaluated: version })}>Try it</a>}
+                  {!at(list) && kept.data && kept.data.length > 0 && <span class="quiet">too large to keep</span>}
+                </td>
                 <td>{day(list.time)}</td>
                 <td class="right">{whole(list.items)}</td>
                 <td class="right">{whole(list.relevant)}</td>
                 <td class="right">{figure(list.value)}</td>
                 <td class="right">{figure(list.shown)}</td>
-                <td>
-                  {at(list) && <a href={href("try", { request: String(at(list)!.number), model, other: "none", evaluated: version })}>Try it</a>}
-                  {!at(list) && kept.data && kept.data.length > 0 && <span class="quiet">too large to keep</span>}
-                </td>
               </tr>
             ))}
           </tbody>

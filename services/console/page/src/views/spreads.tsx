@@ -13,8 +13,7 @@ export function Spreads({ feature, columns, names }: { feature: string; columns:
   const known = columns.filter(({ training, now }) => training || now);
   const shown = showsAll(feature) ? known : known.slice(0, FEW);
   return (
-    <section aria-labelledby="values">
-      <h2 id="values">Values of {feature}</h2>
+    <>
       {shown.length === 0 && <p>Nothing is known of its values{columns.length > 0 ? " yet" : ""}.</p>}
       <div class="spreads">
         {shown.map((column) => (
@@ -36,7 +35,7 @@ export function Spreads({ feature, columns, names }: { feature: string; columns:
           />
         </p>
       )}
-    </section>
+    </>
   );
 }
 

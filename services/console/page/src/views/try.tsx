@@ -3,6 +3,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ask, get, has, page } from "../api";
 import { type Cell, Curl, Download, Loading, Problem, useAnswer, useFields } from "../parts";
+import { places } from "../order";
 import { change, route } from "../route";
 import { millis, RANKS } from "../text";
 import type { RankAnswer, Sampled, Status } from "../types";
@@ -59,7 +60,8 @@ export function Try() {
   const { sampled } = shown.chosen ?? { sampled: null };
   const relevant = useMemo(() => (sampled?.relevant ? new Set(sampled.relevant) : NOTHING), [sampled]);
   const orders = shown.columns.slice(1);
-  const item = params.item && orders.some(({ items }) => items.includes(params.item!)) ? params.item : orders[0]?.items[0];
+  const picked = params.item && orders.some(({ items }) => items.includes(params.item!)) ? params.item : undefined;
+  const item = picked ?? (orders[0] && striking(shown.columns[0]!.items, orders[0].items, relevant));
   const pick = (id: string, model?: string | null) => change({ item: id, ...(model ? { of: model } : {}) }, true);
 
   return (
@@ -85,7 +87,7 @@ export function Try() {
               <p class="quiet">▲ and ▼ are places up and down from the order as sent.{sampled?.relevant && " ★ is what the visitor chose."} Choose an item, with the arrow keys as well, to see why it stands where it stands.</p>
               <div class="try">
                 <Lists columns={shown.columns} fields={fields} relevant={relevant} selected={item} pick={pick} />
-                {item && <Why columns={orders} sent={shown.columns[0]!.items} item={item} of={params.of} fields={fields} time={millis(shown.chosen.request.timestamp)} />}
+                {item && <Why picked={picked !== undefined} columns={orders} sent={shown.columns[0]!.items} item={item} of={params.of} fields={fields} time={millis(shown.chosen.request.timestamp)} />}
               </div>
               <p class="tools">
                 {orders.map(({ name }) => (
@@ -99,6 +101,12 @@ export function Try() {
       )}
     </>
   );
+}
+
+/** The item that tells most of an order: the first one that the visitor chose, else the first one that has risen. */
+function striking(sent: string[], items: string[], relevant: ReadonlySet<string>): string | undefined {
+  const before = places(sent);
+  return items.find((item) => relevant.has(item)) ?? items.find((item, place) => before.get(item)! > place) ?? items[0];
 }
 
 /** What was there stays, under its own names, until all that is asked for has come. */

@@ -2,15 +2,19 @@
 
 import { useMemo } from "preact/hooks";
 import { ask, get, has, part, sentence } from "../api";
-import { All, type Cell, cell, Download, showsAll, useAnswer, Which } from "../parts";
+import { All, broken, type Cell, cell, Download, showsAll, useAnswer, Which } from "../parts";
 import { change } from "../route";
 import { duration, exact, isMissing, moment, signed, values, whole } from "../text";
 import type { ItemFields, ModelFeatures, Scored } from "../types";
-import { type Column, Picture } from "./lists";
+import { About, type Column } from "./lists";
 
 const FEW = 12; // features that are shown at first
+const REASONS = 3; // of an item's distance from the average
+const SEEN = 0.0005; // what is less is shown as nothing
 
 interface Props {
+  /** Whether the item was chosen here: it stays in sight then. */
+  picked: boolean;
   columns: Column[];
   sent: string[];
   item: string;
@@ -21,40 +25,24 @@ interface Props {
   time: number;
 }
 
-export function Why({ columns, sent, item, of, fields, time }: Props) {
+export function Why({ picked, columns, sent, item, of, fields, time }: Props) {
   const column = columns.find(({ model }) => model === of) ?? columns[0]!;
   const answer = column.answer!;
   const place = column.items.indexOf(item);
   const scored = answer.items[place];
-  const { title, price } = fields[item] ?? {};
   const same = useMemo(() => alike(answer.items), [answer]);
   const names = useColumns(column.model!, answer.items);
   return (
-    <aside class="why" aria-label="Why">
+    <aside class={picked ? "why picked" : "why"} aria-label="Why">
       <h2>Why this place?</h2>
       {columns.length > 1 && <Which label="Model" names={columns.map(({ name }) => name)} chosen={columns.findIndex(({ model }) => model === column.model)} choose={(at) => change({ of: columns[at]!.model! }, true)} />}
-      <div class="about">
-        <Picture fields={fields[item]} />
-        <p>
-          <bdi class="title">{title || item}</bdi>
-          {title && (
-            <span class="quiet">
-              <bdi>{item}</bdi>
-              {price && (
-                <>
-                  {" "}
-                  · <bdi>{price}</bdi>
-                </>
-              )}
-            </span>
-          )}
-        </p>
-      </div>
+      <About item={item} fields={fields[item]} />
       {scored ? (
         <>
           <p>
             Number {whole(place + 1)} of {whole(column.items.length)} by <bdi>{column.name}</bdi>, number {whole(sent.indexOf(item) + 1)} as sent.
           </p>
+          {scored.contributions && <Apart scored={scored} items={answer.items} />}
           {scored.contributions ? (
             <Contributions key={`${column.name} ${item}`} scored={scored} time={time} same={same} names={names} />
           ) : (
@@ -68,6 +56,31 @@ export function Why({ columns, sent, item, of, fields, time }: Props) {
       )}
     </aside>
   );
+}
+
+/** How far a score is from the average of its list, and which features bring most of that. */
+function Apart({ scored, items }: { scored: Scored; items: Scored[] }) {
+  const average = useMemo(() => averages(items), [items]);
+  const above = scored.score - average.score;
+  const most = scored
+    .contributions!.map(({ name, value }) => ({ name, value: value - (average.features.get(name) ?? 0) }))
+    .filter(({ value }) => value * above > 0 && Math.abs(value) >= SEEN)
+    .sort((a, b) => Math.abs(b.value) - Math.abs(a.value))
+    .slice(0, REASONS);
+  if (Math.abs(above) < SEEN || most.length === 0) return null;
+  const [side, does] = above > 0 ? ["above", "lifts"] : ["below", "lowers"];
+  return (
+    <p>
+      Its score is {Math.abs(above).toFixed(3)} {side} the average of this list. What {does} it most: {most.map(({ name, value }) => `${name} ${signed(value)}`).join(", ")}.
+    </p>
+  );
+}
+
+/** Of a list, the average score, and what each feature brings on average. */
+function averages(items: Scored[]) {
+  const features = new Map<string, number>();
+  for (const { contributions = [] } of items) for (const { name, value } of contributions) features.set(name, (features.get(name) ?? 0) + value / items.length);
+  return { score: items.reduce((sum, { score }) => sum + score / items.length, 0), features };
 }
 
 /** Features that have one value for all items, such as those of the visitor, or the position that serving takes for each. */
@@ -128,12 +141,14 @@ function Contributions({ scored, time, same, names }: ContributionsProps) {
           {shown.map(({ name, value, of, stored }) => (
             <tr key={name}>
               <th scope="row">
-                <span class="name">{broken(name)}</span>
-                <span class={isMissing(of) ? "value missing" : "value"} title={exact(of, names.get(name))}>
-                  {isMissing(of) ? "missing" : values(of, names.get(name))}
+                <span class="of">
+                  <span class="name">{broken(name)}</span>
+                  <span class={isMissing(of) ? "value missing" : "value"} title={exact(of, names.get(name))}>
+                    {isMissing(of) ? "missing" : values(of, names.get(name))}
+                  </span>
+                  {!isMissing(of) && same.has(name) && <span class="same">the same for all</span>}
+                  {!isMissing(of) && stored !== undefined && !Number.isNaN(time) && <span class="age">{age(time, stored)}</span>}
                 </span>
-                {!isMissing(of) && same.has(name) && <span class="same">the same for every item</span>}
-                {!isMissing(of) && stored !== undefined && !Number.isNaN(time) && <span class="age">{age(time, stored)}</span>}
               </th>
               <td class="wide">
                 <Diverging value={value} low={low} high={high} />
@@ -182,9 +197,6 @@ function Contributions({ scored, time, same, names }: ContributionsProps) {
     </>
   );
 }
-
-/** A name that breaks after underscores first. */
-const broken = (name: string) => name.split(/(?<=_)/).flatMap((part) => [part, <wbr />]);
 
 /** To the right of zero for what raises a score, to the left for what lowers it. */
 function Diverging({ value, low, high }: { value: number; low: number; high: number }) {

@@ -75,6 +75,8 @@ async function tried(visitor, request) {
   visitor.check(summary.includes(`Kendall's tau ${tau}`), `tau is ${tau}`);
   const place = sent.indexOf(orders[0][0]);
   visitor.check(summary.includes(place === 0 ? "The first item stays first." : `Its first item was number ${place + 1}.`), summary);
+  const risen = orders[0].find((id, place) => sent.indexOf(id) > place);
+  visitor.equal(await chosen(page, 1), risen, "the reasons are those of an item that has risen");
   const lines = await page.locator("svg.lines").first().locator("path:not(.chosen)").evaluateAll((paths) => paths.reduce((sum, path) => sum + (path.getAttribute("d").match(/M/g) ?? []).length, 0));
   visitor.equal(lines, sent.length, "a line for each item");
 
@@ -113,10 +115,16 @@ async function reasons(visitor, request) {
   await page.locator("[role=listbox]").nth(1).locator("[role=option]").nth(4).click();
   const why = page.getByRole("complementary", { name: "Why" });
   await why.getByText(`Number 5 of ${items.length} by lightgbm, number ${request.items.findIndex(({ id }) => id === wanted.item) + 1} as sent.`).waitFor();
+  const told = (value) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(3)}`;
+  const mean = (of) => items.reduce((sum, item) => sum + of(item) / items.length, 0);
+  const brings = (name) => (item) => item.contributions.find((contribution) => contribution.name === name).value;
+  const above = wanted.score - mean(({ score }) => score);
+  const apart = wanted.contributions.map(({ name, value }) => [name, value - mean(brings(name))]).filter(([, value]) => value * above > 0);
+  const most = apart.sort(([, a], [, b]) => Math.abs(b) - Math.abs(a)).slice(0, 3).map(([name, value]) => `${name} ${told(value)}`);
+  await why.getByText(`Its score is ${Math.abs(above).toFixed(3)} ${above > 0 ? "above" : "below"} the average of this list. What ${above > 0 ? "lifts" : "lowers"} it most: ${most.join(", ")}.`).waitFor();
   await why.getByRole("button", { name: `Show all ${wanted.features.length} features` }).click();
   await page.waitForURL((url) => url.hash.includes("all=1"));
   const rows = await why.locator("tbody tr").evaluateAll((rows) => rows.map((row) => [row.querySelector(".name").textContent, row.lastElementChild.textContent]));
-  const told = (value) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(3)}`;
   const expected = [...wanted.contributions].sort((a, b) => Math.abs(b.value) - Math.abs(a.value)).map(({ name, value }) => [name, told(value)]);
   visitor.equal(rows, expected, "what each feature brings, largest first");
   visitor.equal(await why.locator("tfoot td").allInnerTexts(), [told(wanted.bias), told(wanted.score)], "start and score");
@@ -168,6 +176,7 @@ async function keyboard(visitor) {
   await lists(page, 3);
   const [first, second, third] = await shown(page, 1);
   await page.locator("[role=listbox]").nth(1).focus();
+  await page.keyboard.press("Home");
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("ArrowDown");
   visitor.equal(await chosen(page, 1), third, "down and down");
@@ -334,8 +343,9 @@ async function features(visitor, request, events) {
   visitor.equal(names[0], gains[0].name, "the one that helps most is the first");
   const row = page.locator(".features tbody tr").first();
   const all = gains.reduce((sum, { gain }) => sum + gain, 0);
-  const helps = Math.round((1000 * gains[0].gain) / all) / 10;
-  visitor.check((await row.innerText()).includes(`${helps} %`), `it helps by ${helps} %: ${await row.innerText()}`);
+  const percent = (share) => (share === 0 ? "0 %" : `${(share * 100).toFixed(1)} %`);
+  const helps = percent(gains[0].gain / all);
+  visitor.check((await row.innerText()).includes(helps), `it helps by ${helps}: ${await row.innerText()}`);
   visitor.check(told.requests > 50 && (await page.getByText(/newest requests?\. Training/).innerText()).includes(`${told.items.toLocaleString("en-GB")} items`), "what now is");
   visitor.equal([await page.getByText("too few to compare").count(), await page.locator(".features tbody td.quiet").count()], [0, 0], "there are enough");
   const sized = names.filter((name) => size.features[name]);
@@ -350,7 +360,8 @@ async function features(visitor, request, events) {
     await page.locator(".features").getByRole("link", { name, exact: true }).click();
     await page.getByRole("heading", { name: `Values of ${name}` }).waitFor();
     const shown = await page.locator(".spread").first().locator("tbody tr").evaluateAll((rows) => rows.map((row) => row.querySelectorAll("td")[0].textContent));
-    const shares = of(name).training.bins.map(({ share }) => `${Math.round(1000 * share) / 10} %`);
+    await page.waitForFunction(() => document.activeElement.id === "values" && document.activeElement.getBoundingClientRect().top < innerHeight);
+    const shares = of(name).training.bins.map(({ share }) => percent(share));
     visitor.equal(shown.slice(0, shares.length), shares, `${name} in training`);
   }
   await page.reload();
@@ -406,8 +417,8 @@ async function versions(visitor) {
 async function evaluated(visitor) {
   const page = await visitor.open("#/evaluation");
   await page.getByText("Nothing was evaluated since the service was started.").waitFor();
-  await page.getByLabel(/^Apart by a field/).fill("category");
-  await page.getByLabel(/^Apart by a field/).press("Enter");
+  await page.getByLabel(/^Break down by a field/).fill("category");
+  await page.getByLabel(/^Break down by a field/).press("Enter");
   await page.waitForURL((url) => url.hash.includes("by=category"));
   await page.locator("#metrics").waitFor();
   const { last, running } = await visitor.ask("/evaluation");
@@ -441,12 +452,14 @@ async function evaluated(visitor) {
   visitor.matches(await worst.locator("tbody tr").first().innerText(), new RegExp(first.ranking));
   await worst.getByRole("link", { name: "Try it" }).first().click();
   await lists(page, 2);
+  visitor.equal(await page.evaluate(() => [scrollY, document.activeElement.id]), [0, "main"], "a view begins at its top");
   const { requests } = await visitor.ask("/requests");
   const list = requests.find(({ relevant, request }) => relevant && request.id === first.ranking);
   visitor.equal(await shown(page, 0), list.request.items.map(({ id }) => id), "the list as visitors saw it");
   const starred = await page.locator("[role=listbox]").first().locator("[role=option]").evaluateAll((rows) => rows.filter((row) => row.querySelector(".relevant")).map((row) => row.dataset.item));
   visitor.equal(starred.sort(), [...new Set(list.relevant)].sort(), "what visitors chose is marked");
   visitor.equal(starred.length, first.relevant, "as many as the report says");
+  visitor.check(starred.includes(await chosen(page, 1)), "the reasons are those of an item that the visitor chose");
   await visitor.accessible(page, "a worst list");
   // as of a list that takes more than the service keeps
   await page.route("**/requests", (route) => route.fulfill({ json: { requests: requests.filter(({ request }) => request.id !== first.ranking) } }));
@@ -509,7 +522,7 @@ async function configured(visitor) {
   await page.waitForFunction(() => document.querySelectorAll(".keys tbody tr").length === 1);
   visitor.equal(await page.locator(".keys tbody tr").innerText(), "api.limits.drainTimeout\t30s default", "a default says that it is one");
   await page.locator("select[name=show]").selectOption("only what is set");
-  await page.getByText("Nothing has these words.").waitFor();
+  await page.getByText("No key or value has this text.").waitFor();
   await visitor.close(page);
 }
 
@@ -577,7 +590,6 @@ async function pictures(visitor, folder) {
   };
   const page = await visitor.open("#/try");
   await lists(page, 3);
-  await page.locator("[role=listbox]").nth(1).locator("[role=option]").nth(1).click();
   await page.locator(".age").first().waitFor();
   await take("try", page, 860);
 

@@ -56,7 +56,7 @@ export async function run(visitor, file) {
 /** Both versions on the same lists. */
 async function compared(visitor, first, second) {
   const page = await visitor.open("#/evaluation?compare=lightgbm");
-  await page.locator(".course").first().waitFor();
+  await page.locator("section:has(#history) .plot").first().waitFor();
   await page.getByRole("button", { name: "Evaluate", exact: true }).click();
   await page.locator("#metrics").waitFor();
   const orders = await page.locator(".figures").first().locator("tbody th").allInnerTexts();
@@ -137,7 +137,7 @@ async function differing(visitor, serving) {
   const gain = before.features.reduce((sum, { gain }) => sum + gain, 0);
   const alone = [
     ["new", "0 %", "–", ""],
-    [last.name, "–", `${Math.round((1000 * last.gain) / gain) / 10} %`, ""],
+    [last.name, "–", last.gain === 0 ? "0 %" : `${((last.gain / gain) * 100).toFixed(1)} %`, ""],
   ];
   visitor.check(before.features.length > 15, "not all features are shown at first");
   visitor.equal(await cells(".room tbody .differs"), alone, "features that one version alone has");
