@@ -41,8 +41,7 @@ pub(crate) fn dim(value: &Value<'_>) -> Option<usize> {
 }
 
 const CACHE: (&str, &str) = ("cache", "every text is computed; results are kept in memory");
-const VOCABULARY: (&str, &str) =
-    ("vocabFile", "the vocabulary is read from the file of the tokenizer, tokenizer.json");
+const VOCABULARY: (&str, &str) = ("vocabFile", "the vocabulary is read from the file of the tokenizer, tokenizer.json");
 
 /// Names of files within a model's folder: the graph's and the tokenizer's.
 pub(crate) fn files(section: &Section<'_>) -> [Option<String>; 2] {
