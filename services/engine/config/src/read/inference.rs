@@ -24,7 +24,7 @@ fn one(value: &Value<'_>) -> Option<Inference> {
         section.get("dim").and_then(|value| dim(&value))
     };
     section.ignored(&[CACHE]);
-    let [model_file, tokenizer_file] = names(&section);
+    let [model_file, tokenizer_file] = files(&section);
     section.finish();
     Some(Inference { kind: kind?, model: TextModel { handle: model?, model_file, tokenizer_file }, dim })
 }
