@@ -24,18 +24,22 @@ ok() {
 }
 
 namespace=rankwright-system
-restricted() { in_cluster kubectl label namespace $namespace pod-security.kubernetes.io/enforce=restricted; }
+# Runs the commands of the page, from the one that begins so to the end of its block.
+shown() {
+  local commands
+  commands=$(awk -v begin="$1" 'index($0, begin) == 1 { within = 1 } /^```/ { within = 0 } within' docs/kubernetes-install.md)
+  [ -n "$commands" ] || { echo "docs/kubernetes-install.md has no: $1"; return 1; }
+  in_cluster bash -euo pipefail -c "$commands"
+}
 restarts() {
   local counts
   counts=$(in_cluster kubectl -n $namespace get pods -o jsonpath='{.items[*].status.containerStatuses[*].restartCount}') || return
   [ -n "$counts" ] && ! grep '[1-9]' <<<"$counts"
 }
 ok "the images are loaded" e2e/cluster/load.sh "$@"
-ok "Helm installs the definition" in_cluster helm install rankwright-crds charts/rankwright-crds --namespace $namespace --create-namespace
-ok "the restricted Pod Security Standard is enforced" restricted
-ok "Helm installs the operator, which becomes ready" in_cluster helm install rankwright-operator charts/rankwright-operator --namespace $namespace --wait --timeout 2m
-ok "helm test passes" in_cluster helm test rankwright-operator --namespace $namespace --timeout 2m
-ok "Helm upgrades the operator" in_cluster helm upgrade rankwright-operator charts/rankwright-operator --namespace $namespace --wait --timeout 2m --set log.format=json
+ok "Helm installs the definition and the operator as the page shows it, and its test passes" shown "helm install rankwright-crds"
+ok "it upgrades both as the page shows it" shown "helm upgrade rankwright-crds"
+ok "it changes the operator" in_cluster helm upgrade rankwright-operator charts/rankwright-operator --namespace $namespace --wait --timeout 2m --set log.format=json
 ok "no pod was restarted" restarts
 ok "Redis and S3 for trying out are applied" in_cluster kubectl apply -f manifests/development/
 ok "and become ready" in_cluster kubectl -n rankwright-development rollout status deployment/redis deployment/s3 --timeout=2m

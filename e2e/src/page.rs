@@ -1,11 +1,12 @@
 //! Pages of `docs`: tests run the commands that they show.
 
+use crate::folder::names;
 use crate::program::{Ended, shell};
 use crate::{http, wait};
 use serde_json::Value;
 use std::net::SocketAddr;
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 
 /// Addresses of services in the commands of pages.
 const SHOWN: [&str; 3] = ["localhost:8080", "localhost:8090", "127.0.0.1:8080"];
@@ -19,6 +20,28 @@ pub struct Block {
     pub text: String,
     /// Whether only empty lines are between the previous block and this one.
     pub follows: bool,
+}
+
+impl Block {
+    /// Whether it has commands.
+    pub fn is_shell(&self) -> bool {
+        matches!(&*self.language, "sh" | "bash")
+    }
+
+    /// Whether it has commands that need a cluster.
+    pub fn is_of_cluster(&self) -> bool {
+        let needs = |line: &str| ["kubectl ", "helm "].iter().any(|name| line.trim_start().starts_with(name));
+        self.is_shell() && self.text.lines().any(needs)
+    }
+}
+
+/// Names of all pages of `docs`.
+///
+/// # Panics
+/// When the folder is missing.
+pub fn all() -> Vec<String> {
+    let pages = names("../docs".as_ref()).into_iter();
+    pages.filter_map(|name| Some(name.strip_suffix(".md")?.to_owned())).collect()
 }
 
 /// The text of a page of `docs` by its name; `../README` is the one of the repository.
@@ -60,6 +83,16 @@ pub fn blocks(page: &str) -> Vec<Block> {
 pub fn block(page: &str, language: &str, begins: &str) -> String {
     let found = blocks(page).into_iter().find(|block| block.language == language && block.text.starts_with(begins));
     found.unwrap_or_else(|| panic!("no block of {language} begins with {begins:?}")).text
+}
+
+/// Whether jq is there, which some commands use. Without it a test leaves them out, and fails where `RANKWRIGHT_REQUIRE_ALL` is 1.
+///
+/// # Panics
+/// Where nothing may be skipped.
+pub fn has_jq() -> bool {
+    let found = Command::new("jq").arg("--version").stdout(Stdio::null()).status().is_ok_and(|status| status.success());
+    assert!(found || std::env::var("RANKWRIGHT_REQUIRE_ALL").as_deref() != Ok("1"), "jq is missing");
+    found
 }
 
 /// Runs the commands of a block in a folder.
@@ -142,6 +175,13 @@ mod tests {
             [block("sh", "one\n\ntwo\n", false), block("text", "1\n", true), block("sh", "   three\n", false)];
         assert_eq!(blocks(page), expected);
         assert_eq!(super::block(page, "sh", "   three"), "   three\n");
+    }
+
+    #[test]
+    fn commands_that_need_a_cluster_are_told_from_others() {
+        let is = |page: &str| blocks(page)[0].is_of_cluster();
+        assert!(is("```sh\ncd a\n   kubectl get pods\n```") && is("```bash\nhelm install a b\n```"));
+        assert!(!is("```text\nkubectl get pods\n```") && !is("```sh\necho kubectl get pods\n```"));
     }
 
     #[test]

@@ -12,7 +12,6 @@ use std::fs::File;
 use std::io::Read;
 use std::net::SocketAddr;
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 /// Pages of which every command is run over a small shop, in this order. The first ones read its state themselves. Then a page
 /// starts a service, which answers the commands after it, and the last page writes another configuration.
@@ -36,27 +35,27 @@ const ANSWERS: [&str; 3] = ["text-matching", "export", "recommendations"];
 /// Pages whose commands need text models.
 const TEXTS: [&str; 2] = ["recommenders", "inference"];
 
-/// Blocks that are not run here: the page, how they begin, and what runs them or why nothing does.
-const ELSEWHERE: [(&str, &str, &str); 16] = [
+/// Blocks that are not run here: the page, how they begin, and what runs them or why nothing does. Those that need a cluster are
+/// run by operator/tests/cluster/commands.rs, which has such a list as well.
+const ELSEWHERE: [(&str, &str, &str); 15] = [
     ("../README", "./run quickstart", "quickstart.rs"),
     ("../README", "curl", "quickstart.rs"),
     ("benchmarks", "", "its events take minutes: `./run bench` and people"),
     ("editor", "pipx", "installs a package: e2e/python/schema.py checks with the schema"),
     ("encoders", "services/", "`./run test` has fetched them so"),
-    ("encoders", "printf", "needs a cluster"),
     ("evaluation", "", "evaluate.rs"),
     ("explanations", "", "explain.rs"),
     ("first-ranking", "", "first_ranking.rs"),
-    ("first-ranking-service", "", "needs a cluster: operator/tests/cluster/node/story.rs does the same"),
     ("install", "", "builds the programs"),
-    ("kubernetes-*", "", "need a cluster"),
-    ("page-access", "", "needs a cluster"),
+    ("kubernetes-install", "docker", "needs Docker and a registry"),
+    ("kubernetes-install", "eval", "e2e/cluster/tests.sh makes and loads its image so"),
+    ("kubernetes-install", "identity", "needs a release, and there is none"),
     ("python", "", "clients.rs"),
     ("shared-state", "", "needs Redis: replicas.rs, rebuild.rs and purge.rs run these programs"),
     ("traces", "", "needs a collector: traces.rs has one"),
 ];
 
-/// Commands of a page, and the answer that it shows right behind them.
+/// Commands of a page that need no cluster, and the answer that it shows right behind them.
 struct Step {
     commands: String,
     answer: Option<Block>,
@@ -64,28 +63,22 @@ struct Step {
 
 fn steps(page: &str) -> Vec<Step> {
     let blocks = page::blocks(&page::read(page));
-    let answer = |place: usize| blocks.get(place + 1).filter(|next| next.follows && !is_shell(next));
-    let commands = blocks.iter().enumerate().filter(|(_, block)| is_shell(block));
+    let answer = |place: usize| blocks.get(place + 1).filter(|next| next.follows && !next.is_shell());
+    let commands = blocks.iter().enumerate().filter(|(_, block)| block.is_shell() && !block.is_of_cluster());
     let step = |(place, block): (usize, &Block)| Step { commands: block.text.clone(), answer: answer(place).cloned() };
     commands.map(step).collect()
 }
 
-fn is_shell(block: &Block) -> bool {
-    matches!(&*block.language, "sh" | "bash")
-}
-
 /// The place among [`ELSEWHERE`] of commands that are not run here.
 fn elsewhere(page: &str, commands: &str) -> Option<usize> {
-    let is_of = |name: &str| name.strip_suffix('*').map_or(name == page, |begin| page.starts_with(begin));
-    ELSEWHERE.iter().position(|(name, begin, _)| is_of(name) && commands.trim_start().starts_with(begin))
+    ELSEWHERE.iter().position(|(name, begin, _)| *name == page && commands.trim_start().starts_with(begin))
 }
 
 #[test]
 fn every_command_of_a_page_is_run_or_there_is_a_reason() {
     let here: Vec<&str> = [&PAGES[..], &ANSWERS, &TEXTS].concat();
     let mut used = BTreeSet::new();
-    let pages = names("../docs".as_ref()).into_iter().filter_map(|name| Some(name.strip_suffix(".md")?.to_owned()));
-    for page in pages.chain(["../README".to_owned()]) {
+    for page in page::all().into_iter().chain(["../README".to_owned()]) {
         for Step { commands, .. } in steps(&page) {
             let place = elsewhere(&page, &commands);
             assert!(place.is_some() || here.contains(&&*page), "no test runs this of docs/{page}.md:\n{commands}");
@@ -137,7 +130,7 @@ impl<'a> Shop<'a> {
         let steps = steps(page);
         assert!(!steps.is_empty(), "docs/{page}.md has no commands");
         for Step { commands, answer } in steps.iter().filter(|step| elsewhere(page, &step.commands).is_none()) {
-            if commands.contains("jq ") && !has_jq() {
+            if commands.contains("jq ") && !page::has_jq() {
                 println!("SKIPPED: jq is missing");
                 continue;
             }
@@ -194,13 +187,6 @@ fn assert_shows(page: &str, answer: &Block, ended: &Ended) {
         }
         _ => {} // what the reader writes next
     }
-}
-
-/// Whether jq is there; a test without it is left out in part.
-fn has_jq() -> bool {
-    let found = Command::new("jq").arg("--version").stdout(Stdio::null()).status().is_ok_and(|status| status.success());
-    assert!(found || std::env::var("RANKWRIGHT_REQUIRE_ALL").as_deref() != Ok("1"), "jq is missing");
-    found
 }
 
 /// What the pages name beside the shop: a folder of events, one of Snowplow's, a request, a model that was trained elsewhere.
@@ -268,7 +254,7 @@ fn the_commands_of_pages_do_what_they_say() {
     for name in ["sorted.jsonl.gz", "model.ubj", "rankwright.schema.json", "rankwright.json"] {
         assert!(made.iter().any(|made| made == name), "no {name}: {made:?}");
     }
-    if has_jq() {
+    if page::has_jq() {
         let values = std::fs::read_to_string(folder.join("jvm.json")).expect("was written");
         assert!(values.contains("\"price\":"), "the answers that are compared have values: {values}");
     }

@@ -64,7 +64,8 @@ fn the_quickstart_serves_a_model_that_beats_the_order_shown_as_the_readme_says()
     }
     let asked = qualities.iter().find(|quality| quality.model == "lightgbm").expect("the model of the request");
     let served = asked.as_served.unwrap_or(asked.reranked);
-    let figures = [("its NDCG@10 is", served), ("visitors were shown has", asked.shown), ("and chance", asked.random)];
+    let figures =
+        [("its NDCG@10 is", served), ("visitors were shown has", asked.shown), ("and a random order", asked.random)];
     for (words, measured) in figures {
         assert!((figure(words) - measured).abs() < 0.01, "the README says {}, this is {asked:?}", figure(words));
     }

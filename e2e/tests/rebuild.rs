@@ -344,7 +344,7 @@ fn done_as_its_owner(user: u32, group: u32) {
     std::fs::remove_file(&marker).expect("can be removed");
     for ended in [again(), forget()] {
         let ended = ended.ok();
-        assert_eq!(ended.stderr.contains("root goes on as the user"), owner.0 == user, "{}", ended.stderr);
+        assert_eq!(ended.stderr.contains("root continues as the user"), owner.0 == user, "{}", ended.stderr);
         let all = [all_of(&state), all_of(&home.join("parts"))].concat();
         let is_theirs = |path: &PathBuf| of(path) == owner || group == 0 && of(path).0 == owner.0;
         let others: Vec<_> = all.into_iter().filter(|path| !is_theirs(path)).collect();

@@ -278,7 +278,7 @@ fn a_dictionary_in_a_bucket_is_fetched_once_and_kept() {
     let nowhere = "http://127.0.0.1:1";
     for (name, endpoint, code, told) in [
         ("none.json", &*endpoint, 1, "there is no file s3://"),
-        ("page.json", &endpoint, 1, "/terms/page.json is of no use"),
+        ("page.json", &endpoint, 1, "/terms/page.json cannot be used"),
         ("en.json", nowhere, 75, "http://127.0.0.1:1 cannot be reached"), // which may change
     ] {
         let Ended { code: found, stderr, .. } = run(name, endpoint, &["import", "--data", "events.jsonl"]);

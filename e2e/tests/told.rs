@@ -245,7 +245,7 @@ fn a_file_that_became_shorter_since_it_was_imported_is_told() {
     shop.import_file(&path, &[]).ok();
     fs::write(&path, compressed(&cheap_wins(20))).expect("the folder can be written to");
     let shorter = shop.import_file(&path, &[]).ok();
-    let told = "became shorter since it was imported, and begins in another way: reading it from its start; events that it held then count again";
+    let told = "became shorter since it was imported, and begins differently: reading it from its start; events that it had then count again";
     assert!(shorter.stderr.contains(told), "{}", shorter.stderr);
 }
 

@@ -44,7 +44,7 @@ pub async fn cluster_id(client: &Client) -> Result<Option<String>> {
     match namespaces.get("kube-system").await {
         Ok(namespace) => Ok(namespace.uid()),
         Err(kube::Error::Api(status)) if [403, 404].contains(&status.code) => {
-            warn!(reason = status.message, "states are not marked as this cluster's");
+            warn!(reason = status.message, "the namespace kube-system cannot be read");
             Ok(None)
         }
         Err(error) => Err(error).context("the API server does not say which cluster this is"),

@@ -196,6 +196,7 @@ fn shortened(note: &str) -> String {
 mod tests {
     use super::*;
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+    use rankwright_crds::status::{ImportStatus, TrainingStatus};
 
     fn status(status: &str, reason: &str) -> RankingServiceStatus {
         let condition = Condition {
@@ -241,6 +242,27 @@ mod tests {
         assert!(told[0].warning && told[0].reason == "ReplicasNotUsed", "{told:?}");
         assert!(between(&scaled("5"), &scaled("5")).is_empty());
         assert_eq!(between(&scaled("5"), &scaled("6")).len(), 1);
+    }
+
+    #[test]
+    fn what_imports_and_trainings_tell_is_on_the_page_about_trouble() {
+        let page = std::fs::read_to_string("../docs/kubernetes-troubleshooting.md").unwrap_or_default();
+        let (_, page) = page.split_once("\n## Events").unwrap_or_default();
+        let imports =
+            [ImportPhase::Running, ImportPhase::Complete, ImportPhase::Failed, ImportPhase::Lost].map(|phase| {
+                let import = ImportStatus { phase, job: "shop-import-1".to_owned(), ..ImportStatus::default() };
+                RankingServiceStatus { import: Some(import), ..RankingServiceStatus::default() }
+            });
+        let trainings = ["Published", "Kept", "Nothing", "Failed"].map(|outcome| {
+            let outcome = outcome.to_owned();
+            let training = TrainingStatus { pod: "shop-training-1".to_owned(), outcome, ..TrainingStatus::default() };
+            RankingServiceStatus { training: Some(training), ..RankingServiceStatus::default() }
+        });
+        for status in imports.iter().chain(&trainings) {
+            let told = between(&RankingServiceStatus::default(), status);
+            assert_eq!(told.len(), 1, "{told:?}");
+            assert!(page.contains(&format!("`{}`", told[0].reason)), "{}", told[0].reason);
+        }
     }
 
     #[test]

@@ -40,7 +40,7 @@ struct Options {
 enum Command {
     /// Print the definitions of the resources as YAML
     Crds,
-    /// Bring the definitions of the resources to the cluster
+    /// Install the definitions of the resources in the cluster
     Install,
     /// Print the version
     Version,
@@ -50,19 +50,19 @@ enum Command {
 
 #[derive(Debug, Clone, clap::Args)]
 struct RunOptions {
-    /// Namespaces to look at, separated by commas or each with a flag of its own; default: all of them
+    /// Namespaces to watch, separated by commas or each with a flag of its own; default: all
     #[arg(long, env = "WATCH_NAMESPACE", value_delimiter = ',')]
     namespace: Vec<String>,
     /// Image of services that name none
     #[arg(long, env = "RANKWRIGHT_IMAGE")]
     image: String,
-    /// User and group that programs run as; empty where the cluster chooses them
+    /// User and group that programs run as; empty: the cluster chooses them
     #[arg(long, env = "SERVICE_USER", default_value = "65532")]
     service_user: String,
     /// The operator's own namespace, which holds its Lease
     #[arg(long, env = "POD_NAMESPACE")]
     own_namespace: String,
-    /// The name under which this operator leads; no two may have the same
+    /// Name of this process as holder of the Lease; each replica needs another one
     #[arg(long, env = "POD_NAME")]
     identity: String,
     /// Port of /health, /ready and /metrics
@@ -74,11 +74,11 @@ struct RunOptions {
     /// What is logged, such as info, or rankwright_operator=debug,info
     #[arg(long, env = "RUST_LOG", default_value = "info")]
     log_level: String,
-    /// Services whose pods are replaced at once because the operator is another one, as after its upgrade
+    /// How many services get new pods at the same time after an upgrade of the operator
     #[arg(long, env = "MAX_ROLLING_SERVICES", default_value = "1")]
     max_rolling_services: NonZeroUsize,
-    /// What tells this cluster from others, such as the uid of its namespace kube-system: states carry it. An operator of all
-    /// namespaces reads that by itself
+    /// Id of this cluster, which states are marked with, such as the uid of the namespace kube-system. An operator of all
+    /// namespaces reads that uid itself
     #[arg(long, env = "CLUSTER_ID")]
     cluster_id: Option<String>,
     /// How the log is written
@@ -145,6 +145,9 @@ async fn run(options: RunOptions) -> Result<()> {
         (None, true) => connection::cluster_id(&client).await?,
         (None, false) => candidate.known_cluster().await.context("failed to read the operator's Lease")?,
     };
+    if cluster.is_none() {
+        warn!("states are not marked as this cluster's: give --cluster-id, which is clusterId of the chart");
+    }
     let candidate = candidate.labelled(claims.of_leader()).of_cluster(cluster.clone());
     let stop = Arc::new(Notify::new());
     let signal = stopped();

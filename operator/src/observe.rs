@@ -9,7 +9,7 @@ pub(crate) use servers::Listened;
 pub use servers::{Heard, Serving, changed};
 
 use crate::ask::HTTPS;
-use crate::labels::{self, Component, ENCRYPTED};
+use crate::labels::{self, CONFIGURATION_DIGEST, Component, ENCRYPTED};
 use crate::reconcile::{Context, locked};
 use crate::status::Reason;
 use crate::{Error, Result};
@@ -20,7 +20,7 @@ use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
 use kube::api::{Api, ListParams};
 use rankwright_crds::RankingService;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// A cluster makes a node within this time, where it makes any.
@@ -129,6 +129,15 @@ pub async fn heard(ctx: &Context, service: &RankingService) -> Result<Heard> {
     Ok(servers::once(ctx, &pods(ctx, service).await?).await)
 }
 
+/// Digests of the configurations that rank servers have started with.
+///
+/// # Errors
+/// When the pods cannot be listed.
+pub async fn started(ctx: &Context, service: &RankingService) -> Result<BTreeSet<String>> {
+    let pods = pods(ctx, service).await?;
+    Ok(pods.iter().filter_map(|pod| started_with(pod)).map(str::to_owned).collect())
+}
+
 /// Any sight of them will do: the news of a later one brings us back.
 async fn pods(ctx: &Context, service: &RankingService) -> Result<Vec<Arc<Pod>>> {
     let (namespace, name) = (service.namespace().unwrap_or_default(), service.name_any());
@@ -187,7 +196,7 @@ fn is_running(pod: &Pod) -> bool {
 pub fn prune(pod: &mut Pod) {
     pod.spec = None;
     pod.metadata.managed_fields = None;
-    pod.metadata.annotations = None;
+    pod.metadata.annotations.iter_mut().for_each(|told| told.retain(|key, _| key == CONFIGURATION_DIGEST));
     pod.metadata.owner_references = None;
     let Some(status) = &mut pod.status else { return };
     status.conditions.iter_mut().for_each(|conditions| {
@@ -225,6 +234,15 @@ fn is_turn(reason: &str) -> bool {
 fn is_ready(pod: &Pod) -> bool {
     let conditions = pod.status.iter().flat_map(|status| status.conditions.iter().flatten());
     conditions.into_iter().any(|condition| condition.type_ == "Ready" && condition.status == "True")
+}
+
+/// The configuration of a rank server that has started: its program answers, ready or not.
+fn started_with(pod: &Pod) -> Option<&str> {
+    let mut containers = pod.status.iter().flat_map(|status| status.container_statuses.iter().flatten());
+    let is_program = |container: &ContainerStatus| labels::component_of(&pod.metadata) == Some(container.name.as_str());
+    let started = is_ready(pod) || containers.any(|one| is_program(one) && one.started == Some(true));
+    let digest = pod.annotations().get(CONFIGURATION_DIGEST)?;
+    (started && labels::is_of(pod, Component::Rank)).then_some(digest.as_str())
 }
 
 fn address(pod: &Pod) -> Option<String> {

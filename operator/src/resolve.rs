@@ -12,6 +12,7 @@ use crate::apis::Apis;
 use crate::build::pod::{CONFIGURATION, config_map_of};
 use crate::cache::Known;
 use crate::labels::{self, CONFIGURATION_DIGEST, Component, PODS_DIGEST, REFERENCES_DIGEST};
+use crate::observe;
 use crate::reconcile::Context;
 use crate::{Error, Result};
 use k8s_openapi::api::apps::v1::Deployment;
@@ -19,7 +20,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::api::ListParams;
 use kube::{Api, Client, ResourceExt};
 use rankwright_crds::RankingService;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// All that was read for a resource.
 #[derive(Debug, Clone, Default)]
@@ -32,6 +33,8 @@ pub struct Resolved {
     pub rank: Option<Rollout>,
     /// How far the ingest workers are.
     pub ingest: Option<Rollout>,
+    /// Digests of the configurations that rank servers have started with.
+    pub started: BTreeSet<String>,
     /// The configuration that its pods were given last, where it is being deleted.
     pub kept: Option<String>,
     /// Versions that there are of models that are pinned to another one than before.
@@ -43,6 +46,8 @@ pub struct Resolved {
 pub struct Rollout {
     /// Its name.
     pub name: String,
+    /// Pods that are wanted.
+    pub replicas: i32,
     /// What its pods were built as, as a digest.
     pub pods: Option<String>,
     /// The image that its pods are to run.
@@ -76,7 +81,8 @@ pub async fn references(ctx: &Context, service: &RankingService, apis: Apis) -> 
         ingest.config_map = owned(ctx, service, ingest.config_map.take()).await?;
     }
     let kept = kept_configuration(ctx, service, rank.as_ref()).await?;
-    let mut resolved = Resolved { objects, apis, rank, ingest, kept, ..Resolved::default() };
+    let started = observe::started(ctx, service).await?;
+    let mut resolved = Resolved { objects, apis, rank, ingest, started, kept, ..Resolved::default() };
     resolved.versions = pins::versions(ctx, service, &resolved).await?;
     Ok(resolved)
 }
@@ -153,14 +159,14 @@ pub fn rolled_out(deployment: &Deployment) -> Option<Rollout> {
     let digest = |key: &str| annotations?.get(key).cloned();
     let digests = digest(CONFIGURATION_DIGEST).zip(digest(REFERENCES_DIGEST)).map(<[String; 2]>::from);
     let status = deployment.status.clone().unwrap_or_default();
-    let (wanted, updated) = (spec.replicas.unwrap_or(1), status.updated_replicas.unwrap_or(0));
+    let (replicas, updated) = (spec.replicas.unwrap_or(1), status.updated_replicas.unwrap_or(0));
     let seen = status.observed_generation >= deployment.metadata.generation;
     // clusters before 1.35 do not count pods that end
     let ending = status.terminating_replicas.unwrap_or(0);
-    let complete = seen && updated >= wanted && status.replicas.unwrap_or(0) <= updated && ending == 0;
+    let complete = seen && updated >= replicas && status.replicas.unwrap_or(0) <= updated && ending == 0;
     let pods = deployment.annotations().get(PODS_DIGEST).cloned();
     let config_map = config_map_of(pod).map(str::to_owned);
-    Some(Rollout { name: deployment.name_any(), pods, image, digests, config_map, complete })
+    Some(Rollout { name: deployment.name_any(), replicas, pods, image, digests, config_map, complete })
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ mod state;
 pub use models::{awaits_servers, is_moving};
 pub(crate) use parts::{condition as job_condition, ended_at as job_ended_at};
 pub use reason::Reason;
+pub(crate) use state::place;
 
 use crate::apply::Applied;
 use crate::deletion::Cleaning;

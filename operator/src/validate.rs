@@ -80,8 +80,10 @@ pub struct Plan {
     pub imported: Option<String>,
     /// The digest of the import that the status tells of.
     pub known_import: Option<String>,
-    /// Why ingest does not run the image that it should.
+    /// Why ingest does not run the image, or the configuration, that it should.
     pub held: Option<String>,
+    /// Whether the Deployment of the ingest workers is left as it is.
+    pub ingest_stays: bool,
     /// What works, and probably not as meant.
     pub warnings: Vec<String>,
 }
@@ -118,6 +120,7 @@ pub fn plan(service: &RankingService, resolved: &Resolved, defaults: &Defaults) 
         // settings for a new image are no reason to make new pods of the old one
         (configuration.ingest_digest, references.ingest) = (configured, referred);
     }
+    let unproven = unproven(resolved, &configuration);
     let mut warnings = configuration.warnings.clone();
     warnings.extend(warnings::of(&name, spec, resolved, &configuration.trained));
     Ok(Plan {
@@ -138,7 +141,8 @@ pub fn plan(service: &RankingService, resolved: &Resolved, defaults: &Defaults) 
         outdated,
         templates,
         images,
-        held,
+        ingest_stays: unproven.is_some(),
+        held: held.or(unproven),
         warnings,
     })
 }
@@ -188,6 +192,16 @@ fn configured(
         (Err(refusal), Some(text)) => Ok((configuration::kept(text), Some(refusal))),
         (Err(refusal), None) => Err(refusal),
     }
+}
+
+/// Why workers go on as they are: all of them end for another configuration, and it may keep every program from starting. The first
+/// rank server with it shows that.
+fn unproven(resolved: &Resolved, configuration: &Rendered) -> Option<String> {
+    let [configured, _] = resolved.ingest.as_ref()?.digests.as_ref()?;
+    let changes = *configured != configuration.ingest_digest;
+    let is_tried = resolved.rank.as_ref().is_some_and(|rank| rank.replicas > 0);
+    let text = "goes on with the previous configuration until a rank server has started with the new one";
+    (changes && is_tried && !resolved.started.contains(&configuration.digest)).then(|| text.to_owned())
 }
 
 /// Another name would make new pods: workers keep theirs while nothing has changed that they work by. Those of another image

@@ -14,7 +14,8 @@ use serde_json::json;
 const GRACE_SECONDS: i64 = 45;
 
 pub(super) fn children(plan: &Plan) -> Vec<Child> {
-    let mut children = vec![deployment(plan)];
+    let deployment = deployment(plan);
+    let mut children = vec![if plan.ingest_stays { deployment.kept() } else { deployment }];
     children.extend(scaled_object(plan));
     children
 }

@@ -52,6 +52,23 @@ fn the_ways_in_which_an_image_is_missing_are_one() {
 }
 
 #[test]
+fn a_rank_server_has_started_with_its_configuration_when_it_answers_ready_or_not() {
+    let with = |part: &str, started: bool, ready: &str| {
+        let mut pod = pod(part, json!({"running": {}}), json!({}));
+        let annotations = [(CONFIGURATION_DIGEST, "c-1"), ("other", "x")];
+        pod.metadata.annotations = Some(annotations.map(|(key, text)| (key.to_owned(), text.to_owned())).into());
+        let status = pod.status.as_mut().unwrap();
+        status.container_statuses.as_mut().unwrap()[0].started = Some(started);
+        status.conditions = serde_json::from_value(json!([{"type": "Ready", "status": ready}])).unwrap();
+        started_with(&seen(pod)).map(str::to_owned)
+    };
+    assert_eq!(with("rank", false, "False"), None);
+    assert_eq!(with("rank", true, "False").as_deref(), Some("c-1"));
+    assert_eq!(with("rank", false, "True").as_deref(), Some("c-1"));
+    assert_eq!(with("ingest", true, "True"), None);
+}
+
+#[test]
 fn a_pod_that_starts_is_no_trouble() {
     assert_eq!(trouble_of(json!({"waiting": {"reason": "ContainerCreating"}}), json!({})), None);
     assert_eq!(trouble_of(json!({"running": {}}), json!({})), None);

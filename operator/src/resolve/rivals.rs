@@ -1,6 +1,7 @@
 //! Resources that name the same state: what one writes would be the other's.
 
 use crate::controller::Guarded;
+use crate::status;
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 use rankwright_crds::RankingService;
@@ -15,7 +16,7 @@ pub struct Rival {
     pub namespace: String,
     /// Its name.
     pub name: String,
-    /// Whether it was there before, so that the state is its.
+    /// Whether it was there before, so that the state is its own.
     pub older: bool,
     /// Whether its programs have run.
     pub ran: bool,
@@ -42,11 +43,11 @@ fn among<'a>(service: &RankingService, others: impl Iterator<Item = &'a RankingS
     // there may be thousands, of which hardly any has the name
     let named = others.filter(|other| has_name(other, &place.service) && other.metadata.uid != *uid);
     let mut rivals: Vec<&RankingService> = named.filter(|other| Place::of(other).meets(&place)).collect();
-    rivals.sort_by_key(|rival| age(rival));
+    rivals.sort_by_key(|rival| turn(rival));
     let rival = |rival: &RankingService| Rival {
         namespace: rival.namespace().unwrap_or_default(),
         name: rival.name_any(),
-        older: age(rival) < age(service),
+        older: turn(rival) < turn(service),
         ran: rival.status.as_ref().is_some_and(|status| status.rank.is_some()),
     };
     rivals.into_iter().map(rival).collect()
@@ -62,9 +63,23 @@ fn has_name(service: &RankingService, name: &str) -> bool {
     rest.is_some() && rest == own.as_deref()
 }
 
-/// The older of two has the lesser one.
-fn age(service: &RankingService) -> (Option<Timestamp>, Option<String>) {
-    (service.creation_timestamp().map(|time| time.0), service.uid())
+/// The one of two that was there before has the lesser one: it works in this place already, or else it is older.
+fn turn(service: &RankingService) -> (bool, Option<Timestamp>, Option<String>) {
+    (!works_there(service), service.creation_timestamp().map(|time| time.0), service.uid())
+}
+
+/// Whether the state that a resource has worked on lies where it names one now. Its author may have moved it here since.
+fn works_there(service: &RankingService) -> bool {
+    let Some(state) = service.status.as_ref().and_then(|status| status.state.as_ref()) else { return false };
+    let (now, namespace) = (status::place(service), service.namespace().unwrap_or_default());
+    let ((servers, database), (_, wanted)) = (parts(&state.place), parts(&now));
+    let there = Place::of(service).servers;
+    database == wanted && servers.split(',').any(|address| there.contains(&resolved(address, &namespace)))
+}
+
+/// The servers of a place in words, and the rest of it.
+fn parts(place: &str) -> (&str, &str) {
+    place.split_at(place.find([' ', '/']).unwrap_or(place.len()))
 }
 
 impl Place {
@@ -189,6 +204,34 @@ mod tests {
         assert!(!meet(cluster(&["one.data:6379"]), cluster(&["three.data:6379"])));
         let sentinel = |master: &str| json!({"service": "shop", "redis": {"mode": "Sentinel", "nodes": ["s.data:26379"], "masterName": master}});
         assert!(meet(sentinel("one"), sentinel("one")) && !meet(sentinel("one"), sentinel("two")));
+    }
+
+    /// The same, having worked on a state in this place.
+    fn working(service: RankingService, place: &str) -> RankingService {
+        let status = serde_json::from_value(json!({"state": {"id": "s", "place": place}})).unwrap();
+        RankingService { status: Some(status), ..service }
+    }
+
+    #[test]
+    fn one_that_is_moved_to_the_place_of_another_is_the_later_one_there_however_old_it_is() {
+        let (first, second) = (made("a", "shop", 1, at("redis.data")), made("b", "shop", 2, at("redis.data")));
+        let is_first = |one: &RankingService, other: &RankingService| {
+            let [one_is_older, other_is_older] =
+                [(other, one), (one, other)].map(|(own, rival)| among(own, std::iter::once(rival))[0].older);
+            assert_ne!(one_is_older, other_is_older, "both see it in the same way");
+            one_is_older
+        };
+        let (here, elsewhere) = ("redis.data:6379/0 (shop)", "other.data:6379/0 (shop)");
+        let owner = working(second.clone(), here);
+        assert!(!is_first(&working(first.clone(), elsewhere), &owner) && !is_first(&first, &owner));
+        assert!(is_first(&working(first.clone(), here), &owner), "both have worked here");
+        assert!(is_first(&working(first.clone(), elsewhere), &second), "none has");
+        for same in ["redis.data.svc.cluster.local:6379/0 (shop)", "gone.data:6379,REDIS.data:6379/0 (shop)"] {
+            let respelled = working(second.clone(), same);
+            assert!(!is_first(&working(first.clone(), elsewhere), &respelled), "{same} is the same server");
+        }
+        let other_database = working(second, "redis.data:6379/3 (shop)");
+        assert!(is_first(&first, &other_database));
     }
 
     #[test]

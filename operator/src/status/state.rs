@@ -5,6 +5,7 @@
 
 use super::conditions::Verdict;
 use super::{Facts, Reason};
+use crate::resolve;
 use kube::ResourceExt;
 use rankwright_crds::status::{ImportPhase, ImportStatus, StateStatus};
 use rankwright_crds::{RankingService, ranking_service::RedisMode};
@@ -15,6 +16,10 @@ const ACCEPTED: &str = "rankwright.dev/accepted-state";
 /// The state as it is told now.
 pub(super) fn state(facts: &Facts<'_>, before: Option<&StateStatus>) -> Option<StateStatus> {
     let place = place(facts.service);
+    // servers of before a move tell of the state that they were made for
+    if before.is_some_and(|before| before.place != place) && !is_carried_out(facts) {
+        return before.cloned();
+    }
     let before = before.filter(|before| before.place == place).cloned();
     let mut told = facts.observed.heard.said.iter().filter(|said| said.store.answers).map(|said| &said.store);
     let Some(first) = told.next() else { return before };
@@ -32,6 +37,12 @@ pub(super) fn state(facts: &Facts<'_>, before: Option<&StateStatus>) -> Option<S
         true => StateStatus { id: id.clone(), place, replaced_by: None },
         false => StateStatus { id: known, place, replaced_by: Some(id.clone()) },
     })
+}
+
+/// Whether all rank servers are what the resource asks for now.
+fn is_carried_out(facts: &Facts<'_>) -> bool {
+    let rank = facts.workloads.rank.as_ref().and_then(resolve::rolled_out);
+    facts.failure.is_none() && rank.is_some_and(|rank| rank.complete)
 }
 
 /// The import with the state that it filled: it is lost exactly while another state is there.
@@ -77,7 +88,7 @@ pub(super) fn intact(service: &RankingService, state: Option<&StateStatus>) -> V
 }
 
 /// Where the state lies, in words: somewhere else there is another one.
-fn place(service: &RankingService) -> String {
+pub(crate) fn place(service: &RankingService) -> String {
     let (store, redis) = (&service.spec.state_store, &service.spec.state_store.redis);
     let servers = match (&redis.host, &redis.nodes) {
         (Some(host), _) => format!("{host}:{}", redis.port),
@@ -87,6 +98,7 @@ fn place(service: &RankingService) -> String {
         RedisMode::Cluster => String::new(), // it has one
         RedisMode::Standalone | RedisMode::Sentinel => format!("/{}", redis.databases.state),
     };
+    let master = redis.master_name.as_ref().map(|master| format!(" of {master}")).unwrap_or_default();
     let name = store.service.as_ref().map(|name| format!(" ({name})")).unwrap_or_default();
-    format!("{servers}{database}{name}")
+    format!("{servers}{master}{database}{name}")
 }

@@ -76,6 +76,21 @@ fn verdict(status: &RankingServiceStatus, kind: &str) -> String {
 }
 
 #[test]
+fn each_condition_has_a_section_on_the_page_about_trouble() {
+    let page = std::fs::read_to_string("../docs/kubernetes-troubleshooting.md").unwrap();
+    let headings: Vec<&str> = page.lines().filter_map(|line| line.strip_prefix("## ")).collect();
+    let rolling = Workloads { rank: Some(deployment(2, 1, 3, 2)), ..working() };
+    let refused =
+        not_carried_out(&service(json!({})), &Error::Refused(Refusal::unfit("spec", "is wrong")), &saying("v1"));
+    let all = [told(json!({}), &rolling, &saying("v1")), refused];
+    let kinds: Vec<&str> = all.iter().flat_map(|status| &status.conditions).map(|told| told.type_.as_str()).collect();
+    assert!(kinds.contains(&"Reconciling") && kinds.contains(&"Stalled"), "{kinds:?}");
+    for kind in kinds {
+        assert!(headings.iter().any(|heading| heading.split(' ').any(|word| word == kind)), "{kind}");
+    }
+}
+
+#[test]
 fn a_service_whose_parts_work_is_ready() {
     let status = told(json!({}), &working(), &saying("v1"));
     assert_eq!(verdict(&status, "Ready"), "True AllPartsWork");

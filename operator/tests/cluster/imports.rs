@@ -8,6 +8,7 @@ use k8s_openapi::api::core::v1::ResourceQuota;
 use kube::ResourceExt;
 use rankwright_crds::RankingService;
 use rankwright_crds::status::{ImportPhase, ImportStatus};
+use rankwright_operator::ask::{Said, Store};
 use serde_json::{Value, json};
 
 fn importing(prefix: &str) -> Value {
@@ -56,6 +57,35 @@ async fn an_import_is_done_once_and_again_when_it_changes() {
     assert_ne!(import(&service).digest, "");
     let jobs = cluster.pods(&labels("shop", "import"), 1).await;
     assert!(!jobs[0].name_any().starts_with(&first.name_any()));
+    operator.end().await;
+}
+
+#[tokio::test]
+async fn an_import_is_lost_while_another_state_lies_in_the_place_of_the_one_that_it_filled() {
+    let Some(cluster) = in_own_namespace().await else { return };
+    let servers = Servers::default();
+    let work_on = |id: &str, generation: u32| {
+        let store = Store { answers: true, id: Some(id.to_owned()), generation, ..Store::default() };
+        servers.say(Said { store, ..Said::default() });
+    };
+    work_on("s1", 2);
+    let operator = cluster.operator(&servers);
+    cluster.apply::<RankingService>("shop", importing("2025")).await;
+    cluster.all_ready("shop", "rank", 2).await;
+    let pods = cluster.pods(&labels("shop", "import"), 1).await;
+    cluster.end(&pods[0], 0, "").await;
+    let filled = |service: &RankingService| import(service).state.as_deref() == Some("s1");
+    cluster.until("shop", "tells which state it filled", filled).await;
+    let phase = |wanted| move |service: &RankingService| import(service).phase == wanted;
+    // Redis comes back empty
+    work_on("s2", 1);
+    let lost = cluster.until("shop", "is lost", phase(ImportPhase::Lost)).await;
+    let message = import(&lost).message.unwrap();
+    assert!(message.contains("raise import.attempt"), "{message}");
+    assert!(cluster.event("ImportLost").await.contains(&message));
+    // and with its data
+    work_on("s1", 2);
+    cluster.until("shop", "is complete", phase(ImportPhase::Complete)).await;
     operator.end().await;
 }
 

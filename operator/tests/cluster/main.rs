@@ -8,6 +8,7 @@
 mod autoscaling;
 mod between;
 mod cluster;
+mod commands;
 mod conflicts;
 mod crd;
 mod cut;

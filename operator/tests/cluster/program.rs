@@ -105,6 +105,8 @@ async fn the_program_works_tells_of_itself_and_hands_over_when_it_ends() {
     let lines: Vec<serde_json::Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert!(lines.iter().any(|line| line["message"] == "applied" && line["object"] == "Deployment shop-rank"), "{log}");
     assert!(lines.iter().any(|line| line["level"] == "DEBUG"), "the level was changed: {log}");
+    let warned = |line: &serde_json::Value| line["message"].as_str().is_some_and(|text| text.contains("--cluster-id"));
+    assert!(lines.iter().any(warned), "it may not read what tells this cluster from others: {log}");
     cluster.until(LEASE, "is the second one's", |lease: &Lease| holder(lease) == "second").await;
     cluster.delete::<Deployment>("shop-rank").await;
     cluster.until("shop-rank", "came back", |_: &Deployment| true).await;

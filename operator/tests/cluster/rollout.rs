@@ -17,6 +17,12 @@ fn image(deployment: &Deployment) -> String {
     pod_of(deployment).containers[0].image.clone().unwrap()
 }
 
+/// Whether workers wait for rank servers.
+fn goes_on(service: &RankingService) -> bool {
+    let warnings = service.status.iter().flat_map(|status| &status.warnings);
+    warnings.into_iter().any(|warning| warning.starts_with("ingest goes on with"))
+}
+
 #[tokio::test]
 async fn workers_get_a_new_image_when_no_server_runs_the_former_one() {
     let Some(cluster) = in_own_namespace().await else { return };
@@ -27,14 +33,7 @@ async fn workers_get_a_new_image_when_no_server_runs_the_former_one() {
     cluster.apply::<RankingService>("shop", with(minimal(), json!({"spec": {"image": NEWER}}))).await;
     cluster.told("shop", "RankServerReady", "True", "RollingOut").await;
     assert_eq!(image(&cluster.get("shop-rank").await), NEWER);
-    let held: RankingService = cluster
-        .until("shop", "tells that it waits", |service: &RankingService| {
-            service
-                .status
-                .as_ref()
-                .is_some_and(|status| status.warnings.iter().any(|warning| warning.contains("goes on with")))
-        })
-        .await;
+    let held: RankingService = cluster.until("shop", "tells that it waits", goes_on).await;
     assert!(held.status.unwrap().warnings[0].contains(IMAGE));
     assert_eq!(image(&cluster.get("shop-ingest").await), IMAGE);
 
@@ -148,8 +147,11 @@ async fn a_configuration_stays_until_nothing_begins_with_it_any_more() {
     let features = json!([feature("price"), feature("weight")]);
     let more = with(change(8), json!({"spec": {"configuration": {"inline": {"features": features}}}}));
     cluster.apply::<RankingService>("shop", more).await;
-    let newest = cluster.configured("shop-ingest", "is new", |text| text.contains("item.weight")).await.name_any();
+    let newest = cluster.configured("shop-rank", "is new", |text| text.contains("item.weight")).await.name_any();
+    cluster.until("shop", "tells that workers wait", goes_on).await;
+    assert_eq!(read_by(&pod_of(&cluster.get("shop-ingest").await)), former.name_any(), "no server has started with it");
     rolled_out(&cluster, &newest).await;
+    cluster.configured("shop-ingest", "follows", |text| text.contains("item.weight")).await;
     for gone in [former.name_any(), tried.remove(1)] {
         cluster.until_gone::<ConfigMap>(&gone).await;
     }

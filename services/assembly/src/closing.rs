@@ -28,7 +28,7 @@ pub struct StillOpen;
 impl fmt::Display for StillOpen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(
-            "rankings are open yet: another process closes them, and does not let go of that while its store of \
+            "rankings are still open: another process closes them, and cannot hand that over while its store of \
              click-throughs does not answer; run this again when it does",
         )
     }
@@ -204,7 +204,7 @@ impl Closing {
     async fn let_others_close(&self) {
         self.tenure.ends();
         if let Err(error) = self.engine.state.hold(TASK, &self.holder, Duration::from_millis(1)).await {
-            tracing::debug!(%error, "another process goes on later");
+            tracing::debug!(%error, "another process continues later");
         }
     }
 

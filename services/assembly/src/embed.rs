@@ -129,7 +129,7 @@ fn of_file(path: &str, dim: usize) -> Result<ItemVectors> {
     fits(read.len(), dim)?;
     let duplicates = read.duplicates();
     if duplicates > 0 {
-        warn!(path, duplicates, "items that come again in the file of embeddings have the last one that is there");
+        warn!(path, duplicates, "of items that the file of embeddings has several times, the last embedding counts");
     }
     let mut items = ItemVectors::new(dim);
     read.iter().for_each(|(item, vector)| items.push(item, vector));

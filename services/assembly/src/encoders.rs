@@ -186,7 +186,7 @@ impl Wanted {
 async fn apart<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
     let (told, heard) = tokio::sync::oneshot::channel();
     thread::Builder::new().name("models".to_owned()).spawn(move || told.send(work()))?;
-    heard.await.context("opening models or dictionaries was broken off")?
+    heard.await.context("opening models or dictionaries was interrupted")?
 }
 
 fn opened(runtime: &Runtime, sources: &Sources<'_>, model: &TextModel, settings: &Settings) -> Result<Encoder> {

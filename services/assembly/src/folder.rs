@@ -59,7 +59,7 @@ pub(crate) fn existing(path: &Path, file: &FileState) -> Result<Option<FileStore
     if !path.exists() {
         if replaced(path).exists() {
             bail!(
-                "{}: a process was ended while it put another state in this place; start the service, or what was ended, again",
+                "{}: a process ended while it replaced the state; start the service, or that process, again",
                 path.display()
             );
         }
@@ -113,11 +113,11 @@ fn put(live: &Path, new: &Path, store: FileStore) -> Result<()> {
     if let Err(error) = moved(new, live) {
         return Err(match moved(&old, live) {
             Ok(()) => error,
-            Err(worse) => error.context(format!("{worse:#}, which the next start does")),
+            Err(worse) => error.context(format!("{worse:#}; the next start tries it again")),
         });
     }
     let forced = || File::open(parent(live)).and_then(|parent| parent.sync_all());
-    forced().with_context(|| format!("failed to force {} to the disk", live.display()))?;
+    forced().with_context(|| format!("failed to sync {} to the disk", live.display()))?;
     info!(path = %live.display(), "the new state is live");
     remove(&old).and_then(|()| forced()).with_context(|| format!("failed to remove {}", old.display()))
 }
@@ -163,7 +163,7 @@ fn lock(path: &Path) -> Result<File> {
 /// Removes what was not written to its end, or says that it stays.
 fn clear(new: &Path) {
     if let Err(error) = remove(new) {
-        tracing::warn!(path = %new.display(), %error, "what was not written to its end stays");
+        tracing::warn!(path = %new.display(), %error, "an incomplete state stays");
     }
 }
 

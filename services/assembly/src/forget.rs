@@ -121,10 +121,10 @@ async fn in_folder(config: Config, path: &Path, file: &FileState, subject: &Subj
     let state = Arc::into_inner(state).context("the state is in use")?;
     let place = path.display();
     match tokio::task::block_in_place(|| folder::anew(path, state)) {
-        Ok(()) => told.removed.push(format!("what lay in the files of {place} yet, which were rewritten")),
+        Ok(()) => told.removed.push(format!("what was still in the files of {place}, which were rewritten")),
         Err(error) => told
             .left
-            .push(format!("what lies in the files of {place} yet, which could not be rewritten: {}", chain(&error))),
+            .push(format!("what is still in the files of {place}, which could not be rewritten: {}", chain(&error))),
     }
     Ok(told)
 }
@@ -167,8 +167,9 @@ fn while_alone<'a>(engine: &'a Engine, subject: &'a Subject, mut told: Forgotten
             format!("{} click-throughs in {} parts", parts.records, parts.parts),
         ];
         told.removed.splice(0..0, removed);
-        let unlisted =
-            |parts: u64| format!("{parts} parts that were not put, or removed, to the end, with all that is in them");
+        let unlisted = |parts: u64| {
+            format!("{parts} parts that were not completely written, or removed, with all that is in them")
+        };
         told.removed.extend((parts.unlisted > 0).then(|| unlisted(parts.unlisted)));
         told.removed.extend(
             parts.damaged.iter().map(|place| format!("what was damaged in {place}, with the rest of it rewritten")),
@@ -266,7 +267,7 @@ impl Alone {
             match state.holder(TASK).await? {
                 Some(by) if by.starts_with(FORGETS) => {
                     if !std::mem::replace(&mut told, true) {
-                        tracing::info!(by, "another one is forgotten first");
+                        tracing::info!(by, "another visitor or item is forgotten first");
                     }
                 }
                 by => {
@@ -278,8 +279,8 @@ impl Alone {
                     if let Some(by) = by.filter(|_| tells_next <= Instant::now()) {
                         tracing::warn!(
                             by,
-                            "nothing is forgotten yet: this process closes rankings, and has not let go of that; it does not while \
-                             its store of click-throughs does not take what it holds, as its log says then"
+                            "nothing is forgotten yet: this process closes rankings, and has not handed that over; it cannot while \
+                             its store of click-throughs does not take what it holds, which its log then says"
                         );
                         tells_next = Instant::now() + TELLS;
                     }

@@ -181,9 +181,11 @@ impl Inlet {
                 Ok(()) => {}
                 // nothing waits for a store: another process closes, needs the state for itself for a while, or has begun to write
                 Err(ingest::Error::LostLease { .. }) if self.engine.state.shared() => {
-                    return info!("rankings are closed later: a writer has come, or another process closes them");
+                    return info!("rankings are closed later: another process has begun to write, or closes them");
                 }
-                Err(ingest::Error::LostLease { .. }) => return debug!("a writer has come: closing begins again"),
+                Err(ingest::Error::LostLease { .. }) => {
+                    return debug!("another process has begun to write: closing begins again");
+                }
                 Err(error) => waits = Some(("rankings are closed later", error)),
             }
         }

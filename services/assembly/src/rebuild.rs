@@ -155,7 +155,7 @@ impl Rebuild {
                     };
                     drop(holding);
                     if let Err(error) = live.hold(REBUILD, &holder, Duration::from_millis(1)).await {
-                        tracing::debug!(%error, "for a moment others believe that the state is being filled");
+                        tracing::debug!(%error, "for a moment, other processes take the state for one that is being filled");
                     }
                     filled
                 }
@@ -200,7 +200,7 @@ async fn bring_owed(closing: &mut Closing) -> Result<()> {
         Ok(false) => Err(StillOpen.into()),
         Err(error) => Err(anyhow::Error::from(error)),
     };
-    brought.context("click-throughs that wait in the state are not in their store, and would go with it")
+    brought.context("click-throughs in the state are not in their store yet, and would be lost with it")
 }
 
 /// Folders that rebuilds of the state in a folder have left.

@@ -178,7 +178,7 @@ pub fn listen(engine: Arc<Engine>, service: Service) -> BoxFuture<'static, Resul
                 stop.notify_one();
                 // partitions are given up, so that others can have them at once
                 if service.follows.is_some() && tokio::time::timeout(LEAVING, following.as_mut()).await.is_err() {
-                    warn!("the source was not left in time");
+                    warn!("the source was not closed in time");
                 }
                 served.map_err(anyhow::Error::from)
             }

@@ -112,7 +112,7 @@ async fn open(config: Config, page: Option<bool>) -> Result<(Engine, Option<Port
         let mut attempt = tokio::task::spawn_blocking(move || runtime.block_on(Engine::open(attempted)));
         let opened = loop {
             match tokio::time::timeout(SILENT, &mut attempt).await {
-                Ok(opened) => break opened.context("opening the stores was broken off")?,
+                Ok(opened) => break opened.context("opening the stores was interrupted")?,
                 Err(_) if port.is_none() && is_elsewhere(&config) => {
                     port = Some(waits(STORES, "there is no answer yet".to_owned()).await?);
                 }
@@ -198,7 +198,7 @@ impl Port {
     pub(crate) async fn close(mut self) {
         self.stop.notify_one();
         if let Ok(Err(error)) = (&mut self.serving).await {
-            warn!(%error, "the port was not left in peace");
+            warn!(%error, "an error while the port was closed");
         }
     }
 }

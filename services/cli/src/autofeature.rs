@@ -29,19 +29,19 @@ pub(crate) struct Options {
     /// First event that is read: earliest, ts=<unixtime>, last=<duration>; default: earliest
     #[arg(short, long)]
     offset: Option<String>,
-    /// In what order the files of a folder are read: name, time, last-modified; default: name
+    /// Order in which the files of a folder are read: name, time, last-modified; default: name
     #[arg(short, long)]
     sort_files_by: Option<String>,
-    /// Check the events with the proposed configuration, as 'validate' does; where a check fails, nothing is written
+    /// Check the events with the proposed configuration, as 'validate' does; when a check fails, nothing is written
     #[arg(short, long, default_value_t = false, action = ArgAction::Set, num_args = 0..=1, default_missing_value = "true")]
     validation: bool,
     /// File for the configuration; - is standard output
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
-    /// A text is a category where at least this part of the events with its field have it, and at least two of them: over 0, up to 1
+    /// A text becomes a category if at least this share of the events with its field have it, and at least two events: over 0, up to 1
     #[arg(short, long, value_name = "PART", default_value_t = 0.003, value_parser = part)]
     cat_threshold: f64,
-    /// Which features: stable (those that help as a rule), all (whatever the events carry something for)
+    /// Which features: stable (those that usually help), all (every feature that the events have data for)
     #[arg(short, long, default_value = "stable", value_parser = ruleset)]
     ruleset: Ruleset,
     /// Stop at the first event that cannot be read

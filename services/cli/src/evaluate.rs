@@ -38,28 +38,28 @@ pub(crate) struct Options {
     /// How to split into train and test, instead of the configuration's split: time=N%, random=N%, hold_last=N%, field=NAME:TRAIN:TEST
     #[arg(short, long)]
     split: Option<String>,
-    /// A ranking field: figures for each of its values as well
+    /// A ranking field: report figures for each of its values too
     #[arg(long, value_name = "FIELD")]
     by: Option<String>,
-    /// A ranking field that tells rankers apart, or FIELD=VALUE of lists in random order: positions are compared by these
+    /// Ranking field that names the ranker, or FIELD=VALUE of lists in random order: tells how often visitors look at each position
     #[arg(long, value_name = "FIELD[=VALUE]")]
     arm: Option<String>,
-    /// A ranking field, such as a query: positions are compared by items within one of its values
+    /// Ranking field, such as a query: positions of an item are compared only within one of its values
     #[arg(long, value_name = "FIELD")]
     context: Option<String>,
-    /// How often visitors are drawn for intervals
+    /// Number of random draws of visitors that intervals are computed from
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(100..=100_000))]
     resamples: u64,
     /// Seed of these draws
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// How many of the worst lists of each model are named
+    /// How many of each model's worst lists to show
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(0..=10_000))]
     worst: u64,
     /// What is printed: tables, or JSON
     #[arg(short, long, value_enum, default_value_t = Output::Table)]
     output: Output,
-    /// File for a page with plots, which opens without a network
+    /// Write an HTML page with plots, which needs no network, to this file
     #[arg(long, value_name = "FILE", value_parser = path())]
     html: Option<PathBuf>,
 }

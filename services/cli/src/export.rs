@@ -26,7 +26,7 @@ pub(crate) struct Options {
     /// Folder for the files; created if it is not there
     #[arg(short, long, value_name = "DIR")]
     out: PathBuf,
-    /// Part of the click-throughs to take, drawn at random: over 0, up to 1
+    /// Share of the click-throughs to take, drawn at random: over 0, up to 1
     #[arg(long, value_name = "RATIO", default_value_t = 1.0, value_parser = ratio)]
     sample: f64,
     /// How to split into train and test, instead of the configuration's split: time=N%, random=N%, hold_last=N%, field=NAME:TRAIN:TEST

@@ -40,7 +40,7 @@ const TOLD: u64 = 4096;
 /// How much is generated, and where it goes.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Options {
-    /// Folder for events, config.yml, request.txt (a ranking to ask for) and terms.dict (the terms of titles, for BM25); created if it is not there
+    /// Folder for events, config.yml, request.txt (a rank request to try) and terms.dict (the terms of titles, for BM25); created if it is not there
     #[arg(short, long, value_name = "DIR")]
     pub(crate) out: PathBuf,
     /// Items of the shop
@@ -52,13 +52,13 @@ pub(crate) struct Options {
     /// Lists shown; each brings about two clicks
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     pub(crate) rankings: u64,
-    /// Days from the first list to the last; a history of more than a year begins that much earlier, and has events on a tenth of its days
+    /// Days from the first list to the last; if more than a year, a tenth of the days have events
     #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=18_250))]
     pub(crate) days: u32,
     /// Items of a list
     #[arg(long, default_value_t = 24, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) length: u32,
-    /// Another seed gives another shop
+    /// Seed: the same one gives the same shop
     #[arg(long, default_value_t = 42)]
     pub(crate) seed: u64,
     /// Write events.jsonl in place of events.jsonl.gz

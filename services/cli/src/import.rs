@@ -41,7 +41,7 @@ pub(crate) fn run(options: &ImportOptions) -> Result<()> {
     }
     if !matches!(config.state, State::Memory) && matches!(config.train, Some(ClickthroughStore::Memory)) {
         warn!(
-            "train is memory: click-throughs end with this process, and what was read is not read again for them; use 'standalone', or 'train: {{type: file, path: ...}}'"
+            "train is memory: click-throughs end with this process, and a later import does not read the same events again; use 'standalone', or 'train: {{type: file, path: ...}}'"
         );
     }
     as_owner(&config)?;
@@ -259,8 +259,8 @@ impl Import<'_> {
     fn problem(&self) -> Option<String> {
         if !self.skipped.damaged().is_empty() {
             return Some(format!(
-                "{} is damaged or was cut short: what could be read of it is imported; import it again when it is whole, and \
-                 reading goes on behind that",
+                "{} is damaged or was cut short: what could be read of it is imported; import it again when it is complete, and \
+                 reading continues after that",
                 self.skipped.damaged().join(", ")
             ));
         }
@@ -300,7 +300,7 @@ fn before(ingest: &Importer) -> Result<Option<Marks>> {
     if position.is_empty() {
         return Ok(None);
     }
-    serde_json::from_str(position).map(Some).context("the state holds a position that is none in files")
+    serde_json::from_str(position).map(Some).context("the state has a position of another kind of source")
 }
 
 /// The files to read, and the path that names them. What the configuration says of its source does not count for others.

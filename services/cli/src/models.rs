@@ -30,9 +30,9 @@ pub(crate) struct Options {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// A line for each version: model, version, which one is current
+    /// List versions, one a line: model, version, which one is current
     List,
-    /// What is known about a version: metrics, features by gain, data and settings of its training
+    /// Show what is known about a version: metrics, features by gain, data and settings of its training
     Show {
         #[command(flatten)]
         which: Which,
@@ -40,7 +40,7 @@ enum Command {
         #[arg(short, long, value_enum, default_value_t = Output::Table)]
         output: Output,
     },
-    /// How two versions differ
+    /// Show how two versions differ
     Diff {
         /// The model
         #[arg(short, long)]
@@ -89,7 +89,7 @@ enum Command {
     Export {
         #[command(flatten)]
         which: Which,
-        /// File to write: .ubj of XGBoost, or .json where it was imported as JSON; .txt of LightGBM
+        /// File to write: .ubj for XGBoost, or .json if it was imported as JSON; .txt for LightGBM
         #[arg(short, long, value_name = "FILE", value_parser = path())]
         out: PathBuf,
     },
@@ -194,8 +194,8 @@ fn select(config: &Config, versions: &dyn VersionStore, model: &str, to: Option<
     };
     versions.select(model, &id)?;
     let mut told = format!(
-        "{model}\t{id}\tcurrent; servers take it up within 10 seconds, and the next training that passes its gate takes its \
-         place: to stay with it, pin models.{model}.version\n"
+        "{model}\t{id}\tcurrent; servers load it within 10 seconds. The next training that passes the gate replaces it, unless \
+         you pin models.{model}.version\n"
     );
     told += &pin(model, definition);
     Ok(told)

@@ -32,15 +32,15 @@ pub(crate) enum Command {
     Import(ImportOptions),
     /// Train models on the click-throughs of an earlier import
     Train(TrainOptions),
-    /// Answer requests over the state and the models there are
+    /// Answer requests with the stored state and models
     Serve(ServeOptions),
     /// Import, train and serve in one process; requests are answered when training is done
     Standalone(ImportOptions),
-    /// Rank the items of one request, over the state and the models there are, and explain the scores
+    /// Rank the items of one request with the stored state and models, and explain the scores
     Rank(RankOptions),
     /// List, show, compare, import, export and switch the versions of models
     Models(models::Options),
-    /// Compare models, the order as it was shown and a random one on the test split of the click-throughs
+    /// Compare models, the order shown and a random order on the test split of the click-throughs
     Evaluate(evaluate::Options),
     /// Show what a service stores: its state and its size, click-throughs, models
     Status(StatusOptions),
@@ -50,11 +50,11 @@ pub(crate) enum Command {
     Forget(ForgetOptions),
     /// Write the events of a made-up shop, with a configuration for them
     Generate(generate::Options),
-    /// Count how many items have each term: the dictionary for field_match by BM25
+    /// Count how many items have each term, and write the dictionary for field_match by BM25
     Termfreq(TermfreqOptions),
     /// Check a configuration and events for it before they are imported
     Validate(ValidateOptions),
-    /// Write event files in order of time: one file of all of them
+    /// Sort event files by time, into one file
     Sort(SortOptions),
     /// Write a model's training data as files for XGBoost, LightGBM and notebooks
     Export(export::Options),
@@ -76,7 +76,7 @@ pub(crate) fn path() -> impl TypedValueParser<Value = PathBuf> {
 pub(crate) struct ImportOptions {
     #[command(flatten)]
     pub(crate) source: SourceOptions,
-    /// Check the events first, as 'validate' does; where a check fails, nothing is imported
+    /// Check the events first, as 'validate' does; when a check fails, nothing is imported
     #[arg(short, long, default_value_t = false, action = ArgAction::Set, num_args = 0..=1, default_missing_value = "true")]
     pub(crate) validation: bool,
     /// Rebuild the state from these events beside the live one, and swap it in when it is complete
@@ -88,7 +88,7 @@ pub(crate) struct ImportOptions {
     /// Stop at the first event that cannot be read
     #[arg(long)]
     pub(crate) strict: bool,
-    /// Print what could be counted about this use as JSON, and end; nothing is ever sent
+    /// Print usage statistics as JSON, and end; nothing is ever sent
     #[arg(long)]
     pub(crate) print_analytics: bool,
 }
@@ -104,7 +104,7 @@ pub(crate) struct TrainOptions {
     /// How to split into train and test, instead of the configuration's split: time=N%, random=N%, hold_last=N%, field=NAME:TRAIN:TEST
     #[arg(short, long)]
     pub(crate) split: Option<String>,
-    /// Print what could be counted about this use as JSON, and end; nothing is ever sent
+    /// Print usage statistics as JSON, and end; nothing is ever sent
     #[arg(long)]
     pub(crate) print_analytics: bool,
 }
@@ -114,7 +114,7 @@ pub(crate) struct ServeOptions {
     /// Path of the configuration
     #[arg(short, long, env = "SERVICE_CONFIG", value_parser = path())]
     pub(crate) config: Option<PathBuf>,
-    /// Print what could be counted about this use as JSON, and end; nothing is ever sent
+    /// Print usage statistics as JSON, and end; nothing is ever sent
     #[arg(long)]
     pub(crate) print_analytics: bool,
 }
@@ -150,7 +150,7 @@ pub(crate) struct StatusOptions {
     /// Path of the configuration
     #[arg(short, long, env = "SERVICE_CONFIG", value_parser = path())]
     pub(crate) config: Option<PathBuf>,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -160,7 +160,7 @@ pub(crate) struct PurgeOptions {
     /// Path of the configuration
     #[arg(short, long, env = "SERVICE_CONFIG", value_parser = path())]
     pub(crate) config: Option<PathBuf>,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(short, long)]
     pub(crate) yes: bool,
     /// Remove a state that belongs to another service or cluster, as RANKWRIGHT_TAKE_OVER=true does
@@ -211,7 +211,7 @@ pub(crate) struct TermfreqOptions {
     /// First event that is read: earliest, ts=<unixtime>, last=<duration>; default: earliest
     #[arg(long)]
     pub(crate) offset: Option<String>,
-    /// In what order the files of a folder are read: name, time, last-modified; default: name
+    /// Order in which the files of a folder are read: name, time, last-modified; default: name
     #[arg(short, long)]
     pub(crate) sort_files_by: Option<String>,
     /// Stop at the first event that cannot be read
@@ -223,7 +223,7 @@ pub(crate) struct TermfreqOptions {
 pub(crate) struct ValidateOptions {
     #[command(flatten)]
     pub(crate) source: SourceOptions,
-    /// Whether events are read; false checks the configuration alone
+    /// Read and check the events; false checks only the configuration
     #[arg(short, long, default_value_t = true, action = ArgAction::Set, num_args = 0..=1, default_missing_value = "true")]
     pub(crate) validation: bool,
     /// How the report is written: text, json
@@ -253,14 +253,14 @@ pub(crate) struct SourceOptions {
     /// First event that is read: earliest, latest, ts=<unixtime>, last=<duration>; default: that of the configuration's source, else earliest
     #[arg(short, long)]
     pub(crate) offset: Option<String>,
-    /// In what order the files of a folder are read: name, time, last-modified; default: that of the configuration's source, else name
+    /// Order in which the files of a folder are read: name, time, last-modified; default: that of the configuration's source, else name
     #[arg(short, long)]
     pub(crate) sort_files_by: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct SortOptions {
-    /// File or folder with events; of a folder, all files become one
+    /// File or folder with events; the files of a folder become one
     #[arg(short, long)]
     pub(crate) data: PathBuf,
     /// File for the sorted events, compressed if its name ends in .gz or .zst; - is standard output
@@ -275,7 +275,7 @@ pub(crate) struct SortOptions {
     /// How events are written: json, snowplow, snowplow:tsv, snowplow:json; default: json
     #[arg(short, long)]
     pub(crate) format: Option<String>,
-    /// Leave out lines that are no events; else the first one ends the sort
+    /// Skip lines that are not events; without this, the first one ends the sort
     #[arg(long)]
     pub(crate) skip_invalid: bool,
 }

@@ -150,7 +150,10 @@ fn report(name: &str, recommends: bool, trained: &Trained, elapsed_ms: u128) {
 /// Warns of rankings and values that are stored and not learned from.
 pub(crate) fn warn_of_losses(name: &str, reading: &train::dataset::Reading) {
     for ((column, _), rankings) in &reading.missing_columns {
-        warn!(model = name, column, rankings, "missing in click-throughs from before it was defined so");
+        warn!(
+            model = name,
+            column, rankings, "click-throughs from before the column was defined like this have no value of it"
+        );
     }
     let too_long = reading.too_long;
     if too_long > 0 {
@@ -168,6 +171,6 @@ pub(crate) fn warn_of_losses(name: &str, reading: &train::dataset::Reading) {
     let losses = &reading.losses;
     if !losses.is_empty() {
         let Losses { cut, damaged, records, .. } = *losses;
-        warn!(model = name, cut, damaged, records, "stretches of click-throughs were left out");
+        warn!(model = name, cut, damaged, records, "damaged parts of the click-throughs were left out");
     }
 }

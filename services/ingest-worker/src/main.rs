@@ -13,7 +13,7 @@ use std::sync::Arc;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Reads a stream into a shared state, closes rankings, and brings click-throughs to their store
+/// Reads a stream into a shared state, closes rankings, and writes click-throughs to their store
 #[derive(Debug, Parser)]
 #[command(version)]
 struct Options {

@@ -143,7 +143,7 @@ fn patiently<'a>(
                 if error.problem.passes() && began.elapsed() < PATIENCE =>
             {
                 if !std::mem::replace(&mut told, true) {
-                    warn!(model, %error, "it is trained, and waits for the store to be published");
+                    warn!(model, %error, "the model is trained, and waits for the store to be published");
                 }
             }
             done => return done,

@@ -45,6 +45,36 @@ fn a_state_that_another_one_has_taken_the_place_of_is_lost_until_an_import_fills
 }
 
 #[test]
+fn a_state_lies_in_another_place_once_all_servers_work_there() {
+    let before = told(json!({}), &working(), &server("s1", 1, None, &[]));
+    let elsewhere = || json!({"stateStore": {"redis": {"port": 6380}}});
+    let rolling = Workloads { rank: Some(deployment(2, 1, 3, 2)), ..working() };
+    let begun = told_from(elsewhere(), Some(before.clone()), &rolling, &server("s1", 1, None, &[]));
+    assert_eq!(begun.state, before.state, "these are servers of before");
+    let moved = told_of(elsewhere(), begun, &server("s2", 1, None, &[]));
+    assert_eq!(verdict(&moved, "StateIntact"), "True Intact");
+    assert_eq!(moved.state.unwrap().place, "redis:6380/0");
+    let mut refused = service(elsewhere());
+    refused.status = Some(before.clone());
+    let failure = Error::Refused(Refusal::unfit("spec", "is wrong"));
+    assert_eq!(not_carried_out(&refused, &failure, &server("s1", 1, None, &[])).state, before.state);
+    let first = told_from(json!({}), None, &rolling, &server("s1", 1, None, &[]));
+    assert_eq!(first.state, before.state, "the first server tells of a new service's state");
+}
+
+#[test]
+fn the_state_of_another_master_of_the_same_sentinels_is_another_one() {
+    let at = |master: &str| {
+        let redis = json!({"host": null, "mode": "Sentinel", "nodes": ["a:26379"], "masterName": master});
+        json!({"stateStore": {"redis": redis}})
+    };
+    let before = told(at("one"), &working(), &server("s1", 1, None, &[]));
+    assert_eq!(before.state.as_ref().unwrap().place, "a:26379 of one/0");
+    let moved = told_of(at("two"), before, &server("s2", 1, None, &[]));
+    assert_eq!(verdict(&moved, "StateIntact"), "True Intact");
+}
+
+#[test]
 fn an_empty_state_is_the_services_own_when_its_author_says_so() {
     let before = told(json!({}), &working(), &server("s1", 1, None, &[]));
     let (mut service, plan, workloads) = (service(json!({})), planned(json!({})).unwrap(), working());

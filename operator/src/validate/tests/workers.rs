@@ -1,6 +1,7 @@
 //! When workers, trainings and imports get another configuration or image.
 
 use super::*;
+use crate::build::{self, Mode};
 
 #[test]
 fn workers_start_again_for_what_models_are_trained_on_alone() {
@@ -34,6 +35,29 @@ fn workers_keep_their_config_map_until_they_start_again() {
     assert_eq!(of("0123456789abcdef", Some(begun)), wanted.config_map());
     assert_eq!(of(digest, None), wanted.config_map(), "theirs is gone");
     assert_eq!(wanted.ingest_config_map, wanted.config_map(), "there are none yet");
+}
+
+#[test]
+fn workers_stay_as_they_are_until_a_rank_server_has_started_with_a_changed_configuration() {
+    let wanted = planned(json!({})).unwrap();
+    let stay = |servers: i32, configured: &str, started: &str| {
+        let at = |replicas: i32, configured: &str| {
+            let (digests, image) = (Some([configured.to_owned(), String::new()]), wanted.images.rank.clone());
+            Some(Rollout { image, digests, replicas, complete: true, ..Rollout::default() })
+        };
+        let (rank, ingest) = (at(servers, "0"), at(1, configured));
+        let resolved = Resolved { rank, ingest, started: [started.to_owned()].into(), ..resolved() };
+        let plan = plan(&service(json!({})), &resolved, &defaults()).unwrap();
+        let children = build::desired(&plan);
+        let workers = children.iter().find(|child| child.name() == "Deployment shop-ingest").unwrap();
+        assert_eq!(workers.mode == Mode::Keep, plan.held.is_some());
+        plan.held.is_some()
+    };
+    let (new, theirs) = (&wanted.configuration.digest, &wanted.configuration.ingest_digest);
+    assert!(stay(2, "0", "0"));
+    assert!(!stay(2, "0", new));
+    assert!(!stay(2, theirs, "0"), "nothing changes that they work by");
+    assert!(!stay(0, "0", "0"), "no server would ever show it");
 }
 
 #[test]

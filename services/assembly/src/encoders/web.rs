@@ -39,7 +39,7 @@ pub(super) fn get<'a>(address: &'a str, to: &'a Pieces) -> BoxFuture<'a, Result<
                 status => return Err(format!("{} answered {status}", address.host().unwrap_or_default()).into()),
             }
         }
-        Err(format!("it is sent elsewhere more than {HOPS} times").into())
+        Err(format!("it redirects more than {HOPS} times").into())
     })
 }
 
@@ -68,13 +68,13 @@ fn next(address: &Uri, answer: &Response<Incoming>) -> Result<Uri, FetchError> {
     let next = Uri::from_parts(parts)?;
     match (address.scheme_str(), next.scheme_str()) {
         (Some("https"), Some("https")) | (Some("http"), Some("http" | "https")) => Ok(next),
-        _ => Err("it is sent to an address without encryption".into()),
+        _ => Err("it redirects to an address without encryption".into()),
     }
 }
 
 async fn copied(mut body: Incoming, to: &Pieces) -> Result<(), FetchError> {
     to.send(Ok(Some(Bytes::new()))).await?;
-    while let Some(frame) = timeout(PATIENCE, body.frame()).await.map_err(|_| "the file stopped coming")? {
+    while let Some(frame) = timeout(PATIENCE, body.frame()).await.map_err(|_| "the download stopped")? {
         let frame = frame.map_err(|error| format!("the connection broke off ({error})"))?;
         if let Ok(piece) = frame.into_data() {
             to.send(Ok(Some(piece))).await?;

@@ -39,8 +39,9 @@ pub fn as_owner(config: &Config) -> Result<()> {
         Ok(())
     };
     let (place, uid) = (folder.display(), owner.uid);
-    become_them().with_context(|| format!("failed to go on as user {uid}, whose {place} is: run it as that user"))?;
-    info!(folder = %place, uid, gid = groups[0].as_raw(), "root goes on as the user whose this folder is");
+    become_them()
+        .with_context(|| format!("failed to continue as user {uid}, who owns {place}: run it as that user"))?;
+    info!(folder = %place, uid, gid = groups[0].as_raw(), "root continues as the user who owns this folder");
     Ok(())
 }
 

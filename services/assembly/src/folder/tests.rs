@@ -100,7 +100,7 @@ async fn what_was_killed_between_two_steps_is_undone() {
     goes_on(&open(&path, &file).expect("is made")).await;
     fs::rename(&path, replaced(&path)).expect("is moved");
     let told = existing(&path, &file).err().expect("it is no state to look at").to_string();
-    assert!(told.contains("a process was ended while it put another state in this place"), "{told}");
+    assert!(told.contains("a process ended while it replaced the state"), "{told}");
     fs::create_dir(written_anew(&path)).expect("is made");
     assert_eq!(goes_on(&open(&path, &file).expect("is undone")).await, 2);
     assert!(!replaced(&path).exists() && !written_anew(&path).exists());

@@ -146,8 +146,8 @@ fn examination(report: &Report) -> String {
     };
     let effective = report.weighted.effective_lists.unwrap_or_default().round() as u64;
     format!(
-        "<p>Estimated from {}.</p>\n<p>The line shows how often visitors look at a position, of 1 at the first one. A click counts for its inverse, \
-         {} times at most. Weighted figures rest on as much as {} lists of equal weight, of {}.</p>\n{}\n{}",
+        "<p>Estimated from {}.</p>\n<p>The line shows how often visitors look at a position; the first one has 1. A click counts by the inverse, \
+         at most {} times. Weighted figures are worth as much as {} lists of equal weight, of {}.</p>\n{}\n{}",
         escaped(&found.estimated_from),
         (1.0 / FLOOR).round(),
         count(effective),

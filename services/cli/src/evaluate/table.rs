@@ -100,7 +100,7 @@ fn examination(weighted: &Weighted, lists: usize) -> String {
     let mut text = format!("\nexamination of positions, from {}\n", line(&curve.estimated_from));
     if let Some(effective) = weighted.effective_lists {
         let (effective, lists) = (count(effective.round() as u64), count(lists as u64));
-        text += &format!("weighted figures rest on as much as {effective} lists of equal weight, of {lists}\n");
+        text += &format!("weighted figures are worth as much as {effective} lists of equal weight, of {lists}\n");
     }
     text + &points(curve)
 }

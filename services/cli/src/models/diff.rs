@@ -119,7 +119,7 @@ fn columns(before: &Version, after: &Version) -> String {
     let kinds = [
         ("removed", mismatch.missing),
         ("added", mismatch.unknown),
-        ("defined otherwise", mismatch.changed),
+        ("defined differently", mismatch.changed),
         ("at another place", mismatch.moved),
     ];
     let told = kinds.iter().filter(|(_, names)| !names.is_empty());

@@ -13,11 +13,7 @@ use std::path::Path;
 pub(super) fn run(version: &Version, out: &Path, stopped: &dyn Fn() -> bool) -> Result<String> {
     let metadata = version.metadata();
     let Some(library) = metadata.kind.library() else {
-        bail!(
-            "model '{}' is of type {}, which has no file of another program",
-            metadata.model,
-            metadata.kind.type_name()
-        );
+        bail!("model '{}' is of type {}, which no other program reads", metadata.model, metadata.kind.type_name());
     };
     // XGBoost goes by the name, and takes what does not end in .json for UBJSON
     let endings: &[&str] = match (metadata.kind, version.body()) {
@@ -28,7 +24,7 @@ pub(super) fn run(version: &Version, out: &Path, stopped: &dyn Fn() -> bool) -> 
     let ending = out.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
     if !endings.contains(&ending) {
         bail!(
-            "cannot write {}: {library} tells formats apart by the name, which has to end in .{}",
+            "cannot write {}: {library} chooses the format by the name, which has to end in .{}",
             out.display(),
             endings[0]
         );
@@ -78,6 +74,6 @@ mod tests {
             run(&version(Kind::XgBoost, b"{L.."), Path::new("m.json"), &|| false).expect_err("is refused").to_string();
         assert!(error.ends_with("which has to end in .ubj"), "{error}");
         let error = run(&version(Kind::Als, b""), Path::new("m.txt"), &|| false).expect_err("is refused").to_string();
-        assert_eq!(error, "model 'm' is of type als, which has no file of another program");
+        assert_eq!(error, "model 'm' is of type als, which no other program reads");
     }
 }

@@ -53,7 +53,7 @@ pub(super) fn run(
                 None => version,
             };
             versions.publish(&version, Place::Told)?;
-            Ok(told(&version, &notes, "current; servers take it up within 10 seconds") + &pin(model, known))
+            Ok(told(&version, &notes, "current; servers load it within 10 seconds") + &pin(model, known))
         }
         false => {
             versions.add(&version)?;
@@ -109,7 +109,7 @@ fn mismatches(foreign: &Foreign, columns: &[Column]) -> Vec<String> {
                 .push(format!("column {number} is {:?} in the file, and {wanted:?} in the configuration", line(found)));
         } else if foreign.categorical[place] && !column.categorical {
             problems.push(format!(
-                "column {number}, {wanted:?}, is split by categories in the file, and its values are amounts"
+                "column {number}, {wanted:?}, holds categories in the file, and numbers in the configuration"
             ));
         }
     }
@@ -164,7 +164,7 @@ fn notes(foreign: &Foreign, columns: &[Column]) -> Vec<String> {
         .filter_map(|(column, _)| amounts(column))
         .collect();
     if !amounts.is_empty() {
-        notes.push(format!("the file takes categories for amounts: {}", amounts.join(", ")));
+        notes.push(format!("the file treats categories as numbers: {}", amounts.join(", ")));
     }
     notes
 }
@@ -200,7 +200,7 @@ mod tests {
         let problem = "the file has 2 columns, and the features of the model have 3: price, ctr_7, color";
         assert_eq!(mismatches(&fewer, &columns), [problem]);
         let categories = foreign(Kind::XgBoost, &[], &[true, false, true]);
-        let problem = "column 1, \"price\", is split by categories in the file, and its values are amounts";
+        let problem = "column 1, \"price\", holds categories in the file, and numbers in the configuration";
         assert_eq!(mismatches(&categories, &columns), [problem]);
     }
 
@@ -212,7 +212,7 @@ mod tests {
             assert_eq!(mismatches(&unnamed, &columns), Vec::<String>::new());
             let notes = notes(&unnamed, &columns);
             assert!(notes[0].contains("order could not be checked"), "{notes:?}");
-            assert_eq!(notes[1], "the file takes categories for amounts: color");
+            assert_eq!(notes[1], "the file treats categories as numbers: color");
         }
     }
 

@@ -210,7 +210,7 @@ fn tracks(text: &str) -> Option<bool> {
 }
 
 fn read_as(theirs: &str, ours: &str) -> Warning {
-    Warning { line: 0, path: theirs.to_owned(), message: format!("is read as {ours}: call it so") }
+    Warning { line: 0, path: theirs.to_owned(), message: format!("is read as {ours}: use this name") }
 }
 
 fn without_effect(variable: &str, text: &str, accepted: &str) -> Warning {
@@ -315,7 +315,7 @@ mod tests {
         assert_eq!((redis.user.as_deref(), redis.password), (Some("ann"), Some(Secret::from("secret"))));
         assert!(!config.core.tracking.analytics);
         let hints: Vec<_> = warnings.iter().map(ToString::to_string).collect();
-        let hint = |name: &str| format!("METARANK_{name}: is read as SERVICE_{name}: call it so");
+        let hint = |name: &str| format!("METARANK_{name}: is read as SERVICE_{name}: use this name");
         assert_eq!(hints, ["CONFIG", "TRACKING", "REDIS_USER", "REDIS_PASSWORD"].map(hint));
         let both = [("METARANK_CONFIG", "/theirs.yml"), ("SERVICE_CONFIG", "/ours.yml")];
         assert_eq!((environment(&both).config.as_deref(), environment(&both).upstream.len()), (Some("/ours.yml"), 0));

@@ -173,7 +173,8 @@ models:
     assert_eq!(names, ["price"]);
     let Model::LambdaMart(model) = &config.models["m"] else { panic!() };
     assert_eq!(model.features, ["price"]);
-    let (config, found) = Config::parse(&text.replace("[none, price, never]", "[none]"), "test.yml").unwrap();
+    let (config, found) =
+        Config::parse(&text.replace("[none, price, never]", "[none]"), "test.yml").expect("it is read");
     let Model::LambdaMart(model) = &config.models["m"] else { panic!() };
     assert!(model.features.is_empty());
     let cannot = "no feature of the model `m` has columns: it cannot be trained, and keeps the order of requests";

@@ -1,4 +1,4 @@
-//! docs/configuration.md names every key that is read, and every default.
+//! docs/configuration.md names every key that is read, no other one, and every default.
 
 use rankwright_config::schema::document;
 use rankwright_config::{Environment, shown};
@@ -75,6 +75,28 @@ fn every_key_of_a_configuration_is_on_the_page() {
         missing.extend(keys.found.iter().filter(unknown).map(|(path, key)| format!("{path}.{key}")));
     }
     assert!(missing.is_empty(), "neither docs/configuration.md nor docs/compatibility.md has {missing:?}");
+}
+
+#[test]
+fn every_key_in_a_table_of_the_page_is_read() {
+    let schema = document();
+    let mut keys = Keys { definitions: &schema["definitions"], entered: BTreeSet::new(), found: BTreeSet::new() };
+    SECTIONS.into_iter().for_each(|section| keys.walk(&schema["properties"][section], section));
+    let known: BTreeSet<&str> = keys.found.iter().map(|(_, key)| &**key).collect();
+    let (mut within, mut rows, mut unknown) = (false, 0, Vec::new());
+    for line in PAGE.lines() {
+        let cell = line.split('|').nth(1).unwrap_or_default();
+        if !line.starts_with('|') {
+            within = false;
+        } else if cell.starts_with(" key ") {
+            within = true;
+        } else if within && !cell.starts_with("---") {
+            rows += 1;
+            unknown.extend(code(cell).into_iter().filter(|word| !word.is_empty() && !known.contains(word)));
+        }
+    }
+    assert!(rows > 70, "{rows} rows");
+    assert!(unknown.is_empty(), "docs/configuration.md has keys that nothing reads: {unknown:?}");
 }
 
 /// Values without parts, each with the keys that lead to it.

@@ -39,6 +39,9 @@ fn what_has_no_meaning_here_is_ignored_with_one_warning_that_names_it() {
         (&format!("source: {{{kinesis}, getRecordsPeriod: 200ms}}"), "source.getRecordsPeriod"),
         (&format!("input: {{{kinesis}, sleepOnEmptyPeriod: 1s}}"), "input.sleepOnEmptyPeriod"),
         ("models: {m: {type: noop, split: time=80%}}", "models.m.split"),
+        ("models: {m: {type: noop, selector: {accept: true}}}", "models.m.selector"),
+        ("models: {m: {type: shuffle, maxPositionChange: 1, split: random}}", "models.m.split"),
+        ("models: {m: {type: als, interactions: [c], split: random}}", "models.m.split"),
         ("models: {m: {type: shuffle, maxPositionChange: 1, selector: {accept: true}}}", "models.m.selector"),
         ("models: {m: {type: trending, weights: [{interaction: c}], split: random}}", "models.m.split"),
         (
@@ -196,8 +199,10 @@ models:
     store: {type: qdrant, endpoint: 'http://localhost:6333', collection: c, size: 384, distance: Cosine}
 inference:
   words: {type: bi-encoder, model: a/b, dim: 384, vocabFile: vocab.txt, cache: /c.csv}";
-    let warnings = parse(text).1;
+    let (config, warnings) = parse(text);
+    assert_eq!(config.features, parse(&text.replace("cosine", "cos")).0.features);
     let ignored = [
+        "features[0].method.vocabFile: vocabFile is ignored",
         "similar.store: store is ignored",
         "alike.store: store is ignored",
         "words.cache: cache is ignored",

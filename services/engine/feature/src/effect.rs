@@ -11,6 +11,7 @@ pub use closed::ClosedInteraction;
 pub(crate) use closed::texts;
 pub(crate) use lately::{KEPT, Lately};
 
+use crate::encode::Encoded;
 use crate::lexicon::referrer;
 use crate::slot::{Derived, Meaning, Numbered, Owner, Retention};
 use closed::{ShownRule, ShownTarget};
@@ -167,16 +168,16 @@ impl Rules {
     }
 
     /// Effects of an event as such; those on rates come with [`Rules::closed`] and [`Rules::unranked`].
-    pub(crate) fn event(&self, event: &Event, effects: &mut impl Effects) {
+    pub(crate) fn event(&self, event: &Event, encoded: &Encoded, effects: &mut impl Effects) {
         match event {
-            Event::Item(update) => self.item(update, effects),
+            Event::Item(update) => self.item(update, encoded, effects),
             Event::User(update) => self.user(update, effects),
             Event::Ranking(ranking) => self.ranking(ranking, effects),
             Event::Interaction(interaction) => self.interaction(interaction, effects),
         }
     }
 
-    fn item(&self, update: &ItemUpdate, effects: &mut impl Effects) {
+    fn item(&self, update: &ItemUpdate, encoded: &Encoded, effects: &mut impl Effects) {
         let key = Key::new(&update.tenant, Scope::Item(update.item.clone()));
         let event = update.id.digest();
         write_fields(&self.item_fields, &update.fields, &key, update.timestamp, event, effects);
@@ -189,7 +190,7 @@ impl Rules {
         }
         for (derived, slot) in &self.derived {
             for field in update.fields.iter().filter(|field| field.name == derived.field) {
-                if let Some(value) = (derived.derive)(&update.item, &field.value) {
+                if let Some(value) = (derived.derive)(&update.item, &field.value, encoded) {
                     effects.write(&key, *slot, Stored { at: update.timestamp, event, cell: Cell::Field(value) });
                 }
             }

@@ -281,8 +281,8 @@ impl Plan {
         texts
     }
 
-    /// Texts that models will have to compute when these events are taken in. A model keeps what it computed lately: where
-    /// these are [computed](Texts::encode) before, by several threads, nothing has to wait for them then.
+    /// Texts that models will have to compute when these events are taken in. They are [computed](Texts::encode) before, by
+    /// several threads, so that nothing has to wait for them then.
     pub fn foreseen<'e>(&self, events: impl IntoIterator<Item = &'e Event>) -> Texts {
         let mut texts = Texts::of(&self.models);
         if self.encodes {
@@ -332,9 +332,14 @@ impl Plan {
         seen.iter().map(|item| Key::new(&ranking.tenant, Scope::Item(item.id.clone()))).collect()
     }
 
-    /// Effects of an event as such.
+    /// Effects of an event as such. Waits for models that compute its texts, if features have some.
     pub fn event(&self, event: &Event, effects: &mut impl Effects) {
-        self.rules.event(event, effects);
+        self.event_with(event, &Encoded::default(), effects);
+    }
+
+    /// The same where the [texts](Plan::foreseen) of the event are computed already; without waiting.
+    pub fn event_with(&self, event: &Event, encoded: &Encoded, effects: &mut impl Effects) {
+        self.rules.event(event, encoded, effects);
     }
 
     /// Effects of an interaction as such, as [`Plan::event`].

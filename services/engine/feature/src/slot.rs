@@ -1,7 +1,7 @@
 //! What stored values mean. Features that need the same value share it.
 
 use crate::column::digest;
-use crate::encode::Models;
+use crate::encode::{Encoded, Models};
 use rankwright_config::feature::{RateScope, Scope, Visitor};
 use rankwright_event::{ItemId, Value};
 use rankwright_state::{Error, FieldValue, Fingerprint, Slot, Store};
@@ -81,8 +81,8 @@ pub enum Meaning {
     },
 }
 
-/// From an item's field to what is stored of it.
-pub type Derive = dyn Fn(&ItemId, &Value) -> Option<FieldValue> + Send + Sync;
+/// From an item's field to what is stored of it; models may have computed its text before.
+pub type Derive = dyn Fn(&ItemId, &Value, &Encoded) -> Option<FieldValue> + Send + Sync;
 
 /// What is computed from an item's field once, when its event comes in, and stored with the item.
 #[derive(Clone)]

@@ -1,11 +1,11 @@
-//! What ingest has to tell of itself.
+//! Counters of ingest.
 
 use rankwright_event::{Event, RankingId};
 
-/// Examples of rankings that interactions waited for in vain.
+/// Examples of rankings that interactions name and that never came.
 const NAMED: usize = 2;
 
-/// Keeps a ranking that an interaction waited for in vain, as one of a few examples.
+/// Keeps a ranking that never came as one of a few examples.
 pub(crate) fn name(examples: &mut Vec<RankingId>, ranking: &RankingId) {
     if examples.len() < NAMED && !examples.contains(ranking) {
         examples.push(ranking.clone());

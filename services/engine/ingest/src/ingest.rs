@@ -16,7 +16,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashSet;
 use rankwright_clickthrough::ClickthroughStore;
 use rankwright_event::{Event, RankingId, Timestamp};
-use rankwright_feature::Plan;
+use rankwright_feature::{Encoded, Plan};
 use rankwright_state::{
     Cell, Entity, Key, Lease, Outcome, Overlay, Position, Rows, Slot, Space, Store, Stored, Writer,
 };
@@ -63,6 +63,8 @@ pub struct Ingest {
     outbox: Outbox,
     overlay: Overlay,
     workshop: Workshop,
+    /// What models made of the texts of these events.
+    encoded: Arc<Encoded>,
     /// What this batch has closed.
     owed: Owed,
     /// Records whose interactions the state does not have as they are.
@@ -105,6 +107,7 @@ impl Ingest {
             join: Join::new(settings.session_length, settings.ranking_wait, bounds),
             outbox: Outbox::new(clickthroughs),
             overlay: Overlay::default(),
+            encoded: Arc::default(),
             owed: Owed::default(),
             changed: HashSet::default(),
             watermark: Timestamp::MIN,
@@ -235,10 +238,11 @@ impl Ingest {
             self.close_by_commits(first.timestamp().min(wall)).await?;
         }
         self.taken |= !events.is_empty();
-        texts::foresee(&self.plan, events.iter()).await;
+        self.encoded = Arc::new(texts::foresee(&self.plan, events.iter()).await);
         for event in events {
             self.one(event, wall).await?;
         }
+        self.encoded = Arc::default();
         Ok(())
     }
 
@@ -280,7 +284,7 @@ impl Ingest {
             Event::Ranking(ranking) => self.ranking(ranking).await,
             Event::Interaction(interaction) => self.interaction(interaction).await,
             update => {
-                self.plan.event(&update, &mut self.overlay);
+                self.plan.event_with(&update, &self.encoded, &mut self.overlay);
                 Ok(())
             }
         }

@@ -1,10 +1,10 @@
 //! The join: which interactions belong to which ranking. It goes by event time alone.
 //!
-//! A ranking stays open until the watermark has passed its last activity by the session's length. An interaction that
-//! names a ranking nobody has seen waits for it for a while, and then counts as one of an unknown ranking.
+//! A ranking stays open until the watermark has passed its last activity by the session's length. An interaction whose ranking
+//! has not come waits for it for a while, and then counts as one of an unknown ranking.
 //!
-//! Where a durable state holds the records, those of the rankings that came last are kept here as well; of the others only
-//! how long they stay open is known, and whoever needs one reads it back.
+//! With a durable state, records of the newest rankings are also kept here. Of the others, only the time until which they stay
+//! open is kept; their records are read back when they are needed.
 
 use crate::record::{JoinId, JoinRef, Open, Room};
 use foldhash::fast::RandomState;

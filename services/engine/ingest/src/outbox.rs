@@ -1,7 +1,7 @@
 //! Closed click-throughs on their way to the click-through store.
 //!
-//! A courier, a thread of its own, packs them and brings them there. With a durable state, a record stays in it until
-//! the part that holds its click-through is durable as well.
+//! A thread of its own, the courier, packs them and takes them there. With a durable state, a record stays in it until the part
+//! with its click-through is durable.
 
 use crate::record::Closed;
 use parking_lot::Mutex;

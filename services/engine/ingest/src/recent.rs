@@ -1,8 +1,7 @@
-//! The last minutes of an import, by event time: which events they were, so that they are known when they come again.
+//! The events of the last minutes of an import, by event time: they are recognised when they come again.
 //!
-//! An import and what is sent live overlap as a rule. What an import has read last is noted as the events of requests
-//! are, once, when it ends; until then little more than an id is kept of each event. Metadata is not noted: it has no
-//! second effect however often it comes.
+//! Live events usually overlap with an import. At its end, an import notes the ids of its last events, like the ids of events
+//! in requests; until then it keeps little more than an id of each. It does not note metadata, which has no second effect.
 
 use crate::feedback;
 use crate::short::short;

@@ -260,8 +260,8 @@ fn say_full(ranking: &RankingId) {
             ranking = ?ranking,
             most,
             most_bytes = MOST_BYTES,
-            "a ranking has as many interactions as are kept (impressions and others are counted apart), or as many bytes of them: later ones are left out of features that count when it closes (rates, counts over a field) and of \
-             its click-through; this is said once"
+            "a ranking has as many interactions as are kept of one (impressions and others are counted apart), or as many bytes of them: later ones are left out of features that count when it closes (rates, counts over a field) and of \
+             its click-through; this is logged once"
         );
     });
 }

@@ -1,11 +1,11 @@
 //! Rows of rankings, computed beside ingest.
 //!
-//! Effects are applied one event after the other, on one thread; what a ranking's rows are computed from is only held
-//! on to there. Other threads compute them meanwhile, and ingest lends a hand when they fall behind.
+//! Effects are applied one event after the other, on one thread, which only keeps what a ranking's rows are computed from.
+//! Other threads compute the rows meanwhile, and ingest helps when they fall behind.
 
 use parking_lot::{Condvar, Mutex};
 use rankwright_event::Ranking;
-use rankwright_feature::{Plan, Purpose};
+use rankwright_feature::{Encoded, Plan, Purpose};
 use rankwright_state::Fetched;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -25,6 +25,7 @@ pub(crate) struct Promise(Arc<OnceLock<Option<Vec<f32>>>>);
 struct Task {
     ranking: Arc<Ranking>,
     fetched: Fetched,
+    encoded: Arc<Encoded>,
     promise: Promise,
 }
 
@@ -71,7 +72,9 @@ impl Promise {
 
 impl Task {
     fn run(self, plan: &Plan) {
-        let rows = plan.rows(&self.ranking, &self.fetched, Purpose::Training);
+        let mut texts = plan.texts(&self.ranking, &self.fetched);
+        let encoded = texts.among(&self.encoded).and(texts.encode(None));
+        let rows = plan.rows_with(&self.ranking, &self.fetched, &encoded, Purpose::Training);
         self.promise.0.get_or_init(|| Some(rows));
     }
 }
@@ -117,14 +120,14 @@ impl Workshop {
         Self { plan, queue: Arc::default(), helpers: Vec::new() }
     }
 
-    /// Promises the rows of a ranking.
-    pub(crate) fn add(&mut self, ranking: Arc<Ranking>, fetched: Fetched) -> Promise {
+    /// Promises the rows of a ranking, with what models made of some of its texts.
+    pub(crate) fn add(&mut self, ranking: Arc<Ranking>, fetched: Fetched, encoded: Arc<Encoded>) -> Promise {
         if self.helpers.is_empty() {
             self.hire();
         }
         let promise = Promise::default();
         let most = if self.helpers.is_empty() { 0 } else { MOST_WAITING };
-        let task = Task { ranking, fetched, promise: promise.clone() };
+        let task = Task { ranking, fetched, encoded, promise: promise.clone() };
         if let Some(oldest) = self.queue.add(task, most) {
             oldest.run(&self.plan);
         }

@@ -1,7 +1,8 @@
 //! A ranking as it was shown, with its rows, as a durable store holds it.
 //!
-//! Its rows are those of the configuration of then. Where another one has come since, or two are about at once while
-//! programs are replaced one by one, they become rows of other columns: what both have is kept, what is new is missing.
+//! Its rows are those of the configuration of that time. If the configuration has changed since, or if two are in use while
+//! programs are replaced one by one, the rows are converted to other columns: columns that both have are kept, and new ones are
+//! missing.
 
 use rankwright_event::Ranking;
 use rankwright_feature::Tag;

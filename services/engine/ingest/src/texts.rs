@@ -9,10 +9,11 @@ use tracing::warn;
 /// A model that refuses texts would fill the log.
 static SAID: Once = Once::new();
 
-/// What models make of texts.
-pub(crate) async fn encoded(texts: Texts) -> Encoded {
+/// What models make of texts, but for those that are known.
+pub(crate) async fn encoded(mut texts: Texts, known: &Encoded) -> Encoded {
+    let known = texts.among(known);
     if texts.is_empty() {
-        return Encoded::default();
+        return known;
     }
     let count = texts.len();
     let computed = spawn_blocking(move || texts.encode(None)).await;
@@ -21,11 +22,11 @@ pub(crate) async fn encoded(texts: Texts) -> Encoded {
         let texts = encoded.absent();
         SAID.call_once(|| warn!(texts, why, "a text model fails: values are missing; this is logged once"));
     }
-    encoded
+    known.and(encoded)
 }
 
-/// Has models compute what these events need, all cores at a time: the models know it when the events are taken in, one
-/// after the other.
-pub(crate) async fn foresee(plan: &Plan, events: impl Iterator<Item = &Event>) {
-    drop(encoded(plan.foreseen(events)).await);
+/// What models make of the texts of these events, all cores at a time: it is at hand when the events are taken in, one after the
+/// other.
+pub(crate) async fn foresee(plan: &Plan, events: impl Iterator<Item = &Event>) -> Encoded {
+    encoded(plan.foreseen(events), &Encoded::default()).await
 }

@@ -86,6 +86,17 @@ async fn a_rate_over_an_item_field_counts_under_the_values_that_were_shown() {
 }
 
 #[tokio::test]
+async fn a_count_over_an_item_field_does_so_too() {
+    let counts = BY_COLOR.replace(
+        "type: rate, top: click, bottom: impression, bucket: 1d, periods: [7]",
+        "type: interaction_count, interaction: click",
+    );
+    let service = Service::with(&counts, Arc::new(MemoryStore::default()), memory).await;
+    service.import(repainted()).await;
+    assert_eq!(service.rows(&["p", "q", "c"], 200).await, [1.0, 0.0, 0.0], "red, green and blue");
+}
+
+#[tokio::test]
 async fn it_does_so_behind_a_restart() {
     let folder = tempfile::tempdir().expect("a folder");
     let state = || -> Arc<dyn Store> {

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Service, apply, click, item, settings, shown};
+use common::{Service, click, item, settings, shown};
 use rankwright_clickthrough::{Column, Header, MemoryStore as Clickthroughs};
 use rankwright_config::{Config, TextModel};
 use rankwright_event::{Event, Field, Timestamp};
@@ -28,6 +28,13 @@ features:
 /// A text's embedding is its length.
 #[derive(Clone, Default)]
 struct Length(Arc<Mutex<Vec<String>>>);
+
+impl Length {
+    /// The texts that it computed.
+    fn asked(&self) -> Vec<String> {
+        self.0.lock().expect("no test fails with it").clone()
+    }
+}
 
 impl Encoders for Length {
     fn open(&self, _: &TextModel) -> Result<Arc<dyn Encode>, String> {
@@ -96,6 +103,9 @@ fn events() -> Vec<Event> {
     ]
 }
 
+/// Texts of these events, in their order.
+const TEXTS: [&str; 5] = ["red", "shoe", "sho", "red boot", "xx"];
+
 /// Lengths times lengths, as they stood when each ranking came in.
 const EXPECTED: [[f32; 3]; 2] = [[9.0, 12.0, f32::NAN], [16.0, 8.0, f32::NAN]];
 
@@ -119,17 +129,8 @@ async fn rows_have_what_the_model_made_of_texts_as_they_stood() {
         let service = service(state, &model).await;
         service.import(events()).await;
         assert_expected(&service);
+        assert_eq!(model.asked(), TEXTS, "once, before the events are taken in, whatever the model keeps");
     }
-}
-
-#[tokio::test]
-async fn the_texts_of_a_batch_are_computed_before_its_events_are_taken_in() {
-    let model = Length::default();
-    let service = service(Arc::new(MemoryStore::default()), &model).await;
-    let mut ingest = service.ingest().await;
-    apply(&mut ingest, events()).await;
-    let asked = model.0.lock().expect("no test fails with it").clone();
-    assert_eq!(asked[..5], ["red", "shoe", "sho", "red boot", "xx"]);
 }
 
 #[tokio::test]
@@ -145,6 +146,5 @@ async fn writers_of_one_state_compute_the_same() {
     let mut closer = Closer::open("c", &mut Taken::default(), plan, state, parts, settings()).await.expect("opens");
     closer.finish(wall).await.expect("closes");
     assert_expected(&service);
-    let asked = model.0.lock().expect("no test fails with it").clone();
-    assert_eq!(asked[..5], ["red", "shoe", "sho", "red boot", "xx"], "before they are taken in");
+    assert_eq!(model.asked(), TEXTS);
 }

@@ -24,6 +24,9 @@ const KNOWN_FOR: Duration = Duration::from_secs(90 * 86_400);
 /// How many servers may end while they try a version.
 const MOST_TRIES: u32 = 3;
 
+/// How long that counts after the last of them: what ended them may have been something else, such as nodes that were drained.
+const TRIES_COUNT_FOR: Duration = Duration::from_secs(86_400);
+
 /// Whose turn it is with a version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Turn {
@@ -126,8 +129,8 @@ for i = 1, #told, 2 do
 end
 return others";
 
-/// KEYS: what is known of a version. ARGV: this server, for how long it may try it, how many servers may, for how long that is
-/// remembered.
+/// KEYS: what is known of a version. ARGV: this server, for how long it may try it, how many servers may, for how long their tries
+/// count.
 const TURN: &str = "
 local known = redis.call('HMGET', KEYS[1], 'verdict', 'reason', 'server', 'until', 'tries')
 if known[1] then return {known[1], known[2] or ''} end
@@ -200,7 +203,7 @@ impl Fleet for RedisFleet {
         let (key, script) = (self.trial(subject), Script::new(&format!("{NOW}{TURN}")));
         let mut turn = script.prepare_invoke();
         turn.key(&key).arg(&self.server).arg((TRIED_FOR + takes).as_millis() as u64);
-        turn.arg(MOST_TRIES).arg(KNOWN_FOR.as_millis() as u64);
+        turn.arg(MOST_TRIES).arg((TRIES_COUNT_FOR + takes).as_millis() as u64);
         let (said, reason) = self.link.send(&key, |connection| turn.invoke::<(String, String)>(connection))?;
         Ok(match said.as_str() {
             "mine" => Turn::Mine,
@@ -304,5 +307,13 @@ mod tests {
         ["one", "two", "three"].into_iter().for_each(killed);
         let fourth = RedisFleet::open(settings.clone(), &service, "four").unwrap();
         assert!(matches!(fourth.turn("shop:v1", SOON).unwrap(), Turn::Unfit(reason) if reason.contains("3 servers")));
+        // it is tried again later, unlike one that did not work
+        let left = |subject: &str| {
+            let key = fourth.trial(subject);
+            fourth.link.send(&key, |link| cmd("PTTL").arg(&key).query::<u64>(link)).map(Duration::from_millis).unwrap()
+        };
+        assert!(left("shop:v1") <= TRIES_COUNT_FOR + SOON, "{:?}", left("shop:v1"));
+        fourth.judge("shop:v1", Err("a score is no number")).unwrap();
+        assert!(left("shop:v1") > TRIES_COUNT_FOR + SOON, "{:?}", left("shop:v1"));
     }
 }

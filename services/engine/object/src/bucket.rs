@@ -189,7 +189,7 @@ impl Body {
             Ok(answer) => {
                 let goes_on = format!("bytes {}-", self.from);
                 if self.from > 0 && !answer.content_range().is_some_and(|range| range.starts_with(&goes_on)) {
-                    return Err(self.broken("the service does not answer with the rest of it, as it was asked to"));
+                    return Err(self.broken("the service did not send the rest of it when asked to"));
                 }
                 if self.from == 0 {
                     self.length = answer.content_length.and_then(|length| u64::try_from(length).ok());
@@ -216,7 +216,7 @@ impl Body {
                         return Ok(Some(piece));
                     }
                     None if self.length.is_some_and(|length| length != self.from) => {
-                        return Err(self.broken("it ended before its end"));
+                        return Err(self.broken("it was cut short"));
                     }
                     None => {
                         self.stream = None;

@@ -27,7 +27,7 @@ pub(crate) struct Guarded {
 /// Why nothing could be read.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Unavailable {
-    /// It failed often enough: it was not even asked.
+    /// It failed too often: it was not asked.
     #[error("the state store does not answer")]
     Open,
     /// No answer in time.

@@ -1,17 +1,17 @@
-//! The wall clock, and how far it is believed.
+//! The wall clock, and which of its jumps count.
 //!
-//! A stream that is read to its end has come as far in time as the clock, and rankings close by that. A clock that jumps hours
-//! ahead would close all that is open, and by one that jumps back events would lie in the future. A clock that was set wrong
-//! is soon set right again, so a jump is believed after it has lasted.
+//! When a stream is read to its end, event time follows the clock, and rankings close by event time. If the clock jumped hours
+//! ahead, all open rankings would close; if it jumped back, new events would lie in the future. A clock that was set wrong is
+//! usually corrected soon. So a jump counts only after it has lasted for five minutes.
 
 use parking_lot::Mutex;
 use rankwright_event::Timestamp;
 use std::time::{Duration, Instant, SystemTime};
 
-/// What clocks are corrected by, in milliseconds, without a word.
+/// Corrections of the clock up to this many milliseconds count at once, without a log line.
 const SLACK: u64 = 10_000;
 
-/// So long a jump is not believed.
+/// How long a jump must last before it counts.
 const LASTING: Duration = Duration::from_secs(300);
 
 static CLOCK: Mutex<Option<Clock>> = Mutex::new(None);
@@ -22,35 +22,35 @@ pub fn now() -> Timestamp {
     Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
 
-/// How far event time has come where nothing happens. Where the clock has jumped by more than ten seconds, time goes on from
-/// before for five minutes.
+/// The time that event time follows while no event comes. After a jump of the clock by more than ten seconds, it continues from
+/// the time before the jump, for five minutes.
 pub fn believed() -> Timestamp {
     both().1
 }
 
-/// The later of [`now`] and [`believed`], by which a process shows that it is there, and tells what lies in the future: by a
-/// clock that was set back others would take it for gone, and what happens now would not have happened yet. A machine that
-/// stood still is behind in what it believes alone.
+/// The later of [`now`] and [`believed`]. A process shows by it that it is alive, and decides by it which events lie in the
+/// future. If it went by a clock that was set back, other processes would take it for gone, and it would take new events for
+/// future ones. After the machine stood still, only [`believed`] is behind.
 pub fn latest() -> Timestamp {
     let (wall, believed) = both();
     wall.max(believed)
 }
 
-/// The earlier of the two, by which a process tells who is gone: by a clock that has jumped ahead all others would be, and who
-/// has started since a clock was set back does not know of the time before.
+/// The earlier of the two. A process decides by it which other processes are gone. By a clock that has jumped ahead, all of
+/// them would be. A process that started after the clock was set back does not know the time before.
 pub fn earliest() -> Timestamp {
     let (wall, believed) = both();
     wall.min(believed)
 }
 
-/// The wall clock, and what is believed of it.
+/// The wall clock, and the time that counts.
 fn both() -> (Timestamp, Timestamp) {
     let mut clock = CLOCK.lock(); // first: those who ask at once are answered in the order of their times
     let (wall, when) = (now(), Instant::now());
     (wall, clock.get_or_insert_with(|| Clock::at(wall, when)).read(wall, when))
 }
 
-/// What was believed last.
+/// The time that counted last.
 #[derive(Debug, Clone, Copy)]
 struct Clock {
     time: Timestamp,
@@ -84,7 +84,7 @@ impl Clock {
         };
         let doubt = self.doubted.filter(lasts).unwrap_or_else(|| {
             let seconds = jump / 1000;
-            tracing::warn!(seconds, "the clock has jumped: this is believed in five minutes, if it stays so");
+            tracing::warn!(seconds, "the clock has jumped: if it stays there, its time counts in five minutes");
             Doubt { jump, since: when }
         });
         self.doubted = Some(doubt);
@@ -92,7 +92,7 @@ impl Clock {
             return expected;
         }
         let seconds = doubt.jump / 1000;
-        tracing::warn!(seconds, "the clock has stayed where it jumped to, and is believed");
+        tracing::warn!(seconds, "the clock has stayed where it jumped to, and its time counts now");
         *self = Self::at(Timestamp::from_millis(expected.millis().saturating_add(doubt.jump)), when);
         self.read(wall, when) // what it has jumped since then is doubted
     }

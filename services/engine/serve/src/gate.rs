@@ -1,10 +1,10 @@
-//! How many requests are worked on at once.
+//! Bounds on requests that run at the same time, and on bodies that are received.
 
 use prometheus::IntGauge;
 use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Lets a limited number of requests in, and keeps nobody waiting.
+/// Lets a limited number of requests run, and refuses the others at once.
 pub(crate) struct Gate {
     places: Arc<Semaphore>,
     /// Shows how many are inside.
@@ -35,7 +35,7 @@ impl Place {
 }
 
 impl Gate {
-    /// A gate with so many places.
+    /// A gate with this many places.
     pub(crate) fn new(places: usize) -> Self {
         Self { places: Arc::new(Semaphore::new(places.min(Semaphore::MAX_PERMITS))), inside: None }
     }
@@ -61,7 +61,7 @@ impl Gate {
     }
 }
 
-/// Memory for bodies that arrive, or for what they unpack: for a few of the largest size, together.
+/// Bounds the memory of bodies that are received, or of what they unpack to: room for a few bodies of the largest size.
 pub(crate) struct Room {
     kibibytes: Arc<Semaphore>,
     /// Of the largest body.
@@ -71,9 +71,9 @@ pub(crate) struct Room {
 /// Room that is taken; given back when dropped.
 pub(crate) struct Reserved(OwnedSemaphorePermit);
 
-/// So many bodies of the largest size find room.
+/// How many bodies of the largest size have room.
 const LARGE_BODIES: usize = 4;
-/// There is no less room for bodies that arrive than for so large ones: more than four small ones arrive at a time.
+/// Received bodies have at least the room of four bodies of this size, because more than four small ones arrive at a time.
 const USUAL_LIMIT: usize = 32 << 20;
 
 impl Room {
@@ -93,14 +93,14 @@ impl Room {
         Self { kibibytes: Arc::new(Semaphore::new(LARGE_BODIES * least.max(largest))), largest: largest as u32 }
     }
 
-    /// Takes room for a body of so many bytes, and no more than for the largest, as soon as there is.
+    /// Waits for room for a body of this many bytes, or for the largest one if it is larger, and takes it.
     pub(crate) async fn reserve_for(&self, bytes: usize) -> Reserved {
         let wanted = kibibytes(bytes).min(self.largest as usize);
         let taken = self.kibibytes.clone().acquire_many_owned(wanted as u32).await;
         Reserved(taken.expect("the semaphore is never closed"))
     }
 
-    /// Takes room for a body of the largest size, as soon as there is.
+    /// Waits for room for a body of the largest size, and takes it.
     pub(crate) async fn reserve(&self) -> Reserved {
         self.reserve_for(usize::MAX).await
     }
@@ -118,24 +118,24 @@ fn kibibytes(bytes: usize) -> usize {
     bytes.div_ceil(1 << 10)
 }
 
-/// Where bodies are waited for: outside of the gate, so that clients who are slow keep nobody from being worked on.
+/// Where requests wait for their bodies: before the gate, so that slow clients do not take places of requests that can run.
 pub(crate) struct Arrivals {
     small: Gate,
     large: Gate,
 }
 
-/// A body is small up to so many bytes; one of a length that nobody knows is not.
+/// A body is small up to this many bytes. A body of unknown length is not small.
 pub(crate) const SMALL: u64 = 64 << 10;
-/// For each request that may be worked on at once, so many small bodies may be on their way.
+/// How many small bodies may be received for each request that may run.
 pub(crate) const SMALL_EACH: usize = 4;
 
 impl Arrivals {
-    /// For a gate with so many places.
+    /// For a gate with this many places.
     pub(crate) fn before(places: usize) -> Self {
         Self { small: Gate::new(places.saturating_mul(SMALL_EACH)), large: Gate::new(places) }
     }
 
-    /// A place to wait for a body of so many bytes, where one is free.
+    /// A place to wait for a body of this many bytes, if one is free.
     pub(crate) fn enter(&self, bytes: Option<u64>) -> Option<Place> {
         let gate = if bytes.is_some_and(|bytes| bytes <= SMALL) { &self.small } else { &self.large };
         gate.enter()

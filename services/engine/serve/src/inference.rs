@@ -1,4 +1,4 @@
-//! Language models by themselves: which there are, and what goes wrong when one is asked.
+//! Text models that clients ask directly: which there are, and the errors of a request.
 
 use crate::limits::Excess;
 use crate::metrics::{InferenceFailure, InferenceMetrics, Metrics};
@@ -100,7 +100,7 @@ pub(crate) enum Error {
 /// A name that no language model answers to, or not here.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Unknown {
-    /// Nobody configured it.
+    /// The configuration has no such model.
     #[error("no inference model named {name:?} is configured; there {}", listed(.known))]
     Name {
         /// As asked for.

@@ -1,4 +1,4 @@
-//! Getting ready: the state store answers, every model that has a version is loaded and warm.
+//! Makes a server ready: the state store answers, and every model that has a version is loaded and warm.
 //!
 //! A version is warm when requests sampled in its training have been replayed with it, for as long as the configuration
 //! allows: caches are filled and pages touched before a visitor waits for them. Only then does it take the place of the

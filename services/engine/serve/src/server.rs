@@ -24,7 +24,7 @@ use axum::http::{HeaderValue, header};
 use axum::response::Response;
 use connection::Connection;
 use connections::Place;
-use hyper::body::Incoming;
+use hyper::body::{Body, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -250,7 +250,7 @@ impl Server {
         if answer.headers().contains_key(header::CONNECTION) {
             connection.leave_unread();
         }
-        connection.answered();
+        connection.answered(usize::try_from(answer.body().size_hint().lower()).unwrap_or(usize::MAX));
         if self.leaves.load(Ordering::Relaxed) {
             answer.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }

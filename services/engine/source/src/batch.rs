@@ -31,7 +31,7 @@ pub struct Batch {
 pub struct Cut {
     /// Events of the batch that lie before it.
     pub events: usize,
-    /// So much lies before it of what is no event.
+    /// Number of records before it that are not events.
     pub bad: usize,
     /// How large the messages before it were.
     pub bytes: usize,

@@ -1,4 +1,4 @@
-//! Messages put together to batches, partition by partition.
+//! Collects messages into batches, partition by partition.
 
 use crate::decode::decode;
 use crate::{BadLine, Batch, Partition, Position};

@@ -1,7 +1,7 @@
-//! What a stream holds and cannot be read, kept elsewhere with the reason.
+//! Keeps messages that cannot be read, with the reason.
 //!
-//! Letters are written before the position moves past them, so each is there at least once. A place that cannot be
-//! written to stops nothing: the stream goes on, and the caller says what was lost.
+//! Letters are written before the position moves past them, so each is kept at least once. If their place cannot be written to,
+//! the stream continues, and the caller reports what was lost.
 
 mod file;
 #[cfg(feature = "streams")]

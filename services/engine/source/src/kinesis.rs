@@ -40,7 +40,7 @@ use tokio::time::Instant;
 
 /// Most answers of the service that wait to be taken.
 const WAITING: usize = 4;
-/// A reader that leaves waits so long for what is under way.
+/// How long a reader that leaves waits for requests under way.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// A reader of a stream.
@@ -87,7 +87,7 @@ pub struct Kinesis {
     done: u64,
 }
 
-/// A shard that is ours.
+/// A shard that this reader has.
 struct Held {
     partition: Partition,
     /// Of the start that counts.

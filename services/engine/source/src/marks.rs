@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// So much of a file's start tells it from another one of the same name.
+/// How many bytes of a file's start tell it from another one of the same name.
 const HEAD: u64 = 4096;
 
 /// How far each of some files was read.

@@ -44,7 +44,7 @@ use std::time::Duration;
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::task::JoinSet;
 
-/// A reader that leaves waits so long for brokers to hear of it.
+/// How long a reader that leaves waits until brokers know of it.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// A reader of a topic.

@@ -1,4 +1,4 @@
-//! What every stream promises: partitions that come and go, and in each of them batches in order.
+//! What every stream promises: partitions are assigned and revoked, and each delivers batches in order.
 //!
 //! The loop that drives a stream keeps the positions itself, together with the effects of the events before them. So a
 //! stream is told where to begin, and what the broker remembers is for its own tools alone.
@@ -26,7 +26,7 @@ pub struct StreamSettings {
     pub clock: Clock,
     /// Events so far ahead of it are bad.
     pub max_ahead: Duration,
-    /// A topic that was there and is missing for so long is lost: reading ends. (Of Kinesis it does at once.)
+    /// A topic that was there and is missing for this long is lost: reading ends. (Reading from Kinesis ends at once.)
     pub gone_after: Duration,
 }
 
@@ -37,10 +37,10 @@ pub struct Partition(Arc<str>);
 /// What happened next in a stream.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Step {
-    /// These partitions are ours from now on. Nothing of them is read before [`Stream::start`].
+    /// This reader has these partitions from now on. Nothing of them is read before [`Stream::start`].
     Assigned(Vec<Partition>),
-    /// These partitions are ours no longer. No other reader gets them before the next call of [`Stream::next`], unless the
-    /// broker has lost sight of us. What is not committed by then is for their next reader.
+    /// This reader no longer has these partitions. No other reader gets them before the next call of [`Stream::next`],
+    /// unless the broker takes this reader for gone. Their next reader reads what is not committed by then.
     Revoked(Vec<Partition>),
     /// Events of one partition; the first one of a batch has waited no longer than the limits say.
     Batch {

@@ -60,7 +60,7 @@ const PACKED: u8 = 4;
 const FIRST: u8 = 1;
 /// First byte of a compressed one, before its length.
 const FIRST_PACKED: u8 = 2;
-/// So much room is kept for the next value to be compressed.
+/// How much room is kept for the next value to be compressed.
 const ROOM: usize = 1 << 20;
 /// Smaller values are not worth the time.
 const WORTH_PACKING: usize = 256;

@@ -30,7 +30,7 @@ pub type Rewrite = Arc<dyn Fn(&Key, &Entity) -> Option<Entity> + Send + Sync>;
 #[serde(transparent)]
 pub struct Fingerprint(pub u64);
 
-/// Who writes: a partition of a source, or a replica's feedback.
+/// A writer: a partition of a source, or a replica's feedback.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Writer(pub String);
 
@@ -138,7 +138,7 @@ pub enum Error {
         /// The cause.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// Stored bytes that no version of ours wrote.
+    /// Stored bytes that no version of this program wrote.
     #[error("damaged value under {key} in the state store: {reason}")]
     Damaged {
         /// Where it lies.
@@ -351,7 +351,7 @@ pub trait Store: Send + Sync {
         Box::pin(async { Ok(vec![None; writers.len()]) })
     }
 
-    /// Who holds a task, as far as one store tells of holders; see [`Store::hold`].
+    /// The holder of a task, as far as one store knows holders; see [`Store::hold`].
     fn holder<'a>(&'a self, _task: &'a str) -> BoxFuture<'a, Result<Option<String>, Error>> {
         Box::pin(async { Ok(None) })
     }

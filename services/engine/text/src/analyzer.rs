@@ -86,6 +86,14 @@ mod tests {
     }
 
     #[test]
+    fn the_sign_of_a_trademark_is_no_part_of_a_word() {
+        for language in [Language::Generic, Language::English, Language::French, Language::Chinese, Language::Japanese]
+        {
+            assert_eq!(terms(language, "Air™"), ["air"], "{language}");
+        }
+    }
+
+    #[test]
     fn a_word_that_is_all_ending_stays() {
         assert_eq!(terms(Language::English, "size s"), ["size", "s"]);
     }

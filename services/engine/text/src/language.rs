@@ -128,8 +128,8 @@ impl Language {
     /// the previous number no longer count.
     pub fn analysis(self) -> u32 {
         match self {
-            Self::English | Self::Greek => 2,
-            _ => 1,
+            Self::Greek => 3,
+            _ => 2,
         }
     }
 

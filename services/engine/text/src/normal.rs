@@ -15,13 +15,17 @@ const ITALIAN: [&str; 21] = [
 /// Apostrophes: as typed, as typeset, and of full width.
 const APOSTROPHES: [char; 3] = ['\'', '\u{2019}', '\u{FF07}'];
 
+/// Signs that form NFKC turns into letters, as if these belonged to the word before.
+const MARKS: [char; 2] = ['™', '℠'];
+
 /// A text in Unicode's form NFKC, as a search engine folds it; English stays as it is, as Lucene leaves it.
 pub(crate) fn folded(text: &str, language: Language, room: &mut String) {
     room.clear();
     if language == Language::English || is_nfkc_quick(text.chars()) == IsNormalized::Yes {
         room.push_str(text);
     } else {
-        room.extend(text.nfkc());
+        let unmarked = text.chars().map(|letter| if MARKS.contains(&letter) { ' ' } else { letter });
+        room.extend(unmarked.nfkc());
     }
 }
 
@@ -119,6 +123,8 @@ mod tests {
         let mut room = String::new();
         folded("ﬁn Ⅳ ｗｉｄｅ", Language::Generic, &mut room);
         assert_eq!(room, "fin IV wide");
+        folded("Nike™ Air℠", Language::German, &mut room);
+        assert_eq!(room, "Nike  Air ");
         folded("ﬁn", Language::English, &mut room);
         assert_eq!(room, "ﬁn");
     }

@@ -8,7 +8,7 @@ use std::io::Read;
 use std::path::PathBuf;
 
 /// Names of vocabularies, and how many stems differ. The list of English is Porter's algorithm without the departures of his
-/// program, which Lucene has; the library has a newer algorithm for Finnish.
+/// program, which Lucene has; the library has a newer algorithm for Finnish, which cuts the `n` of `-hin` as well.
 const VOCABULARIES: [(Language, &str, usize); 8] = [
     (Language::English, "porter", 63),
     (Language::Danish, "danish", 0),
@@ -43,9 +43,15 @@ fn lines(name: &str) -> Option<Vec<String>> {
     }
 }
 
-/// What Porter's program does otherwise than his list: the endings `bli` and `logi`, and words of two letters, which it leaves alone.
-fn departs(word: &str, term: &str) -> bool {
-    ["bli", "bly", "logi", "logy"].iter().any(|end| word.contains(end)) || (word.len() == 2 && term == word)
+/// Whether a stem may differ. Porter's program does otherwise than his list: the endings `bli` and `logi`, and words of two letters,
+/// which it leaves alone. The newer Finnish cuts endings behind an `h`.
+fn departs(language: Language, word: &str, term: &str) -> bool {
+    let endings = match language {
+        Language::English => &["bli", "bly", "logi", "logy"][..],
+        Language::Finnish => &["han", "hen", "hin", "hon", "hun"],
+        _ => return false,
+    };
+    endings.iter().any(|end| word.contains(end)) || (language == Language::English && word.len() == 2 && term == word)
 }
 
 #[test]
@@ -65,8 +71,8 @@ fn stems_are_those_of_snowballs_vocabularies() {
             }
         }
         assert_eq!(different.len(), differ, "{name}: {:?}", different.first());
-        let unexpected = different.iter().find(|(word, _, term)| !departs(word, term));
-        assert!(language != Language::English || unexpected.is_none(), "{name}: {unexpected:?}");
+        let unexpected = different.iter().find(|(word, _, term)| !departs(language, word, term));
+        assert!(unexpected.is_none(), "{name}: {unexpected:?}");
         assert!(compared * 10 > words.len() * 8, "{name}: {compared} of {} were compared", words.len());
     }
 }

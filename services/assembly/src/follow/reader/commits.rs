@@ -116,7 +116,7 @@ impl Reader {
         match self.pipeline.prepare(&shares(&mut self.writers, batches)?, now()).await {
             Ok(prepared) => Ok(prepared),
             Err(error) => {
-                debug!("a batch is put together again: {}", chain(&error.into()));
+                debug!("a batch is built again: {}", chain(&error.into()));
                 Ok(None)
             }
         }

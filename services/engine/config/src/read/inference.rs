@@ -23,8 +23,8 @@ fn one(value: &Value<'_>) -> Option<Inference> {
     } else {
         section.get("dim").and_then(|value| dim(&value))
     };
-    section.ignored(&[CACHE, VOCABULARY]);
-    let [model_file, tokenizer_file] = names(&section);
+    section.ignored(&[CACHE]);
+    let [model_file, tokenizer_file] = files(&section);
     section.finish();
     Some(Inference { kind: kind?, model: TextModel { handle: model?, model_file, tokenizer_file }, dim })
 }
@@ -41,17 +41,11 @@ pub(crate) fn dim(value: &Value<'_>) -> Option<usize> {
 }
 
 const CACHE: (&str, &str) = ("cache", "every text is computed; results are kept in memory");
-pub(super) const VOCABULARY: (&str, &str) =
-    ("vocabFile", "the vocabulary is read from the file of the tokenizer, tokenizer.json");
+const VOCABULARY: (&str, &str) = ("vocabFile", "the vocabulary is read from the file of the tokenizer, tokenizer.json");
 
 /// Names of files within a model's folder: the graph's and the tokenizer's.
 pub(crate) fn files(section: &Section<'_>) -> [Option<String>; 2] {
-    let _checked = section.get("vocabFile").and_then(|value| value.text());
-    names(section)
-}
-
-/// The same, where the file of a vocabulary is not among them.
-pub(super) fn names(section: &Section<'_>) -> [Option<String>; 2] {
+    section.ignored(&[VOCABULARY]);
     ["modelFile", "tokenizerFile"].map(|key| section.get(key).and_then(|value| value.text()))
 }
 

@@ -1,7 +1,7 @@
 //! `semantic`: a model that recommends items with similar texts.
 
 use super::feature::NINETY_DAYS;
-use super::inference::{VOCABULARY, dim, handle, names};
+use super::inference::{dim, files, handle};
 use super::recommender::{learning, store};
 use crate::error::shown;
 use crate::feature::{Entity, reference};
@@ -76,8 +76,7 @@ fn of_kind(bert: bool, section: &Section<'_>) -> Option<Encoder> {
     let dim = section.required("dim", "the length of an embedding").and_then(|value| dim(&value));
     if bert {
         let handle = section.required("model", "a model handle").and_then(|value| handle(&value));
-        let [model_file, tokenizer_file] = names(section);
-        section.ignored(&[VOCABULARY]);
+        let [model_file, tokenizer_file] = files(section);
         let model = handle.map(|handle| TextModel { handle, model_file, tokenizer_file });
         Some(Encoder::Bert { model: model?, dim: dim? })
     } else {

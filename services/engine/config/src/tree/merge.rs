@@ -15,7 +15,7 @@ pub(super) fn merged(entries: Vec<Entry>) -> Result<Vec<Entry>, Mistake> {
             let Data::Map(brought) = source.data else {
                 return Err(mistake(
                     source.place,
-                    "`<<` merges something else than a mapping",
+                    "`<<` merges something other than a mapping",
                     "an alias of a mapping",
                 ));
             };

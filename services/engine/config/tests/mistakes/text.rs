@@ -36,7 +36,7 @@ fn what_yaml_allows_and_a_configuration_does_not_is_a_mistake() {
         ("api: {port: 1}\n---\napi: {}", "a second document begins here"),
         ("api: !port 8080", "this value has a tag (`!`)"),
         ("? [a, b]\n: c", "a key is a list or a mapping"),
-        ("api: {<<: 5}", "`<<` merges something else than a mapping"),
+        ("api: {<<: 5}", "`<<` merges something other than a mapping"),
     ] {
         assert_eq!(only(text).1, problem, "{text}");
     }

@@ -34,7 +34,7 @@ pub enum FilesError {
         address: String,
     },
     /// A file came whole, and is not what it should be.
-    #[error("{address} is of no use")]
+    #[error("{address} cannot be used")]
     Useless {
         /// The file.
         address: String,

@@ -69,7 +69,7 @@ fn say_outrun(field: &str) {
         tracing::warn!(
             field = ?field,
             kept = KEPT,
-            "an item has more updates of this field since its ranking was shown than are kept: rates over the field count the ranking under the oldest kept value; this is said once"
+            "an item has more updates of this field since its ranking was shown than are kept: rates over the field count the ranking under the oldest kept value; this is logged once"
         );
     });
 }

@@ -12,12 +12,14 @@ use std::time::Instant;
 /// Texts of one call: those of other threads have their turn between calls.
 const AT_ONCE: usize = 64;
 
+/// A text, or a pair with a document, of a model by its number.
+type Wanted = (usize, u128, String, Option<String>);
+
 /// Texts that have to be computed.
 #[derive(Default)]
 pub struct Texts {
     models: Models,
-    /// By number of the model; a pair has a document.
-    wanted: Vec<(usize, u128, String, Option<String>)>,
+    wanted: Vec<Wanted>,
     known: HashSet<(usize, u128)>,
 }
 
@@ -58,12 +60,13 @@ impl Texts {
 
     /// What models computed of them lately, without waiting. Those that are not known are left, for [`encode`](Texts::encode).
     pub fn recall(&mut self) -> Encoded {
-        let (models, mut encoded): (Vec<&dyn Encode>, _) = (self.models.all().collect(), Encoded::default());
-        self.wanted.retain(|(model, key, ..)| match models[*model].recall(*key) {
-            Some(vector) => encoded.known.insert((*model, *key), vector).is_some(),
-            None => true,
-        });
-        encoded
+        let models: Vec<&dyn Encode> = self.models.all().collect();
+        taken(&mut self.wanted, |model, key| models[model].recall(key))
+    }
+
+    /// Those that are known already, and leaves the others.
+    pub fn among(&mut self, known: &Encoded) -> Encoded {
+        taken(&mut self.wanted, |model, key| known.known.get(&(model, key)).cloned())
     }
 
     /// Has them computed, and waits for it: for threads that may. What fails, or is not done by the deadline, is absent. A
@@ -150,6 +153,16 @@ impl Encoded {
     pub(crate) fn score(&self, model: usize, query: &str, document: &str) -> Option<f32> {
         self.known.get(&(model, key(query, Some(document))))?.first().copied()
     }
+}
+
+/// Takes those that are known out of what is wanted.
+fn taken(wanted: &mut Vec<Wanted>, known: impl Fn(usize, u128) -> Option<Vector>) -> Encoded {
+    let mut encoded = Encoded::default();
+    wanted.retain(|(model, key, ..)| match known(*model, *key) {
+        Some(vector) => encoded.known.insert((*model, *key), vector).is_some(),
+        None => true,
+    });
+    encoded
 }
 
 /// What comes of each call, in their order. While one splits its texts into tokens, or waits for its last text, the model
@@ -327,6 +340,21 @@ mod tests {
         let both = known.and(texts.encode(None));
         assert_eq!((both.vector(0, "known"), both.vector(0, "new")), (Some(&[2.0][..]), Some(&[1.0][..])));
         assert_eq!(both.and(Encoded::without(3, "why".to_owned())).absent(), 3);
+    }
+
+    #[test]
+    fn what_was_computed_before_is_not_computed_again() {
+        let mut models = Models::default();
+        assert!(models.add(&model("a/one"), &Frailty).is_ok());
+        let texts = |names: [&str; 2]| {
+            let mut texts = Texts::of(&models);
+            names.iter().for_each(|name| texts.add(0, name, None));
+            texts
+        };
+        let before = texts(["one", "two"]).encode(None);
+        let mut more = texts(["two", "three"]);
+        let known = more.among(&before);
+        assert_eq!((known.vector(0, "two").is_some(), known.vector(0, "one").is_some(), more.len()), (true, false, 1));
     }
 
     #[test]

@@ -57,13 +57,13 @@ impl Ingest {
         let entities = self.fetch(&keys).await?;
         fetched.add(keys, entities);
         if self.durable {
-            let encoded = texts::encoded(self.plan.texts(ranking, &fetched)).await;
+            let encoded = texts::encoded(self.plan.texts(ranking, &fetched), &self.encoded).await;
             let rows = self.plan.rows_with(ranking, &fetched, &encoded, Purpose::Training);
             let (slot, stored) = record::shown_value(ranking, self.plan.tags(), &rows);
             self.overlay.write(&JoinId::of(ranking).key(), slot, stored);
             return Ok(Promise::kept(rows));
         }
-        Ok(self.workshop.add(ranking.clone(), fetched))
+        Ok(self.workshop.add(ranking.clone(), fetched, self.encoded.clone()))
     }
 
     pub(super) async fn interaction(&mut self, interaction: Interaction) -> Result<(), Error> {

@@ -1,6 +1,8 @@
-//! The one who decides what writers cannot: waiting interactions, the end of rankings, and what becomes of click-throughs.
+//! The closer decides what writers cannot: it assigns waiting interactions, ends rankings, and brings click-throughs to their
+//! store.
 //!
-//! There is one at a time: its writer's lease guards its commits, so a second one that believes the same changes nothing.
+//! There is one closer at a time. The lease of its writer guards its commits, so a second process that takes itself for the
+//! closer changes nothing.
 
 mod bounds;
 

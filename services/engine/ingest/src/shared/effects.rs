@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::ingest::Settings;
 use crate::texts;
 use rankwright_event::{Event, Interaction, Ranking, Timestamp};
-use rankwright_feature::{Plan, Purpose};
+use rankwright_feature::{Encoded, Plan, Purpose};
 use rankwright_state::{Coming, Expected, Fetched, Key, Overlay, Rows, Store, View};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -31,8 +31,9 @@ impl Effects {
         Self { plan, store, settings, overlay, counters, coming: VecDeque::new(), unsure: false }
     }
 
-    /// Reads what a batch needs in two questions: what its events name, then what depends on that.
-    pub(super) async fn prefetch(&mut self, events: impl Iterator<Item = &Event> + Clone) -> Result<(), Error> {
+    /// Reads what a batch needs in two questions: what its events name, then what depends on that. Returns what models made of its
+    /// texts.
+    pub(super) async fn prefetch(&mut self, events: impl Iterator<Item = &Event> + Clone) -> Result<Encoded, Error> {
         let mut named = Vec::new();
         for event in events.clone() {
             match event {
@@ -49,7 +50,7 @@ impl Effects {
             }
         }
         self.load(named).await?;
-        texts::foresee(&self.plan, events.clone()).await;
+        let encoded = texts::foresee(&self.plan, events.clone()).await;
         let mut dependent = Vec::new();
         for event in events {
             if let Event::Ranking(ranking) = event {
@@ -57,7 +58,8 @@ impl Effects {
                 dependent.extend(self.plan.follow(ranking, &Fetched::new(rows)));
             }
         }
-        self.load(dependent).await
+        self.load(dependent).await?;
+        Ok(encoded)
     }
 
     async fn load(&mut self, keys: Vec<Key>) -> Result<(), Error> {
@@ -79,19 +81,25 @@ impl Effects {
     }
 
     /// The effects of an event that `lane` brings at `wall` time, which event time does not go beyond: one event that is ahead
-    /// of the clock closes nothing.
-    pub(super) async fn add(&mut self, lane: &mut Lane, event: &Event, wall: Timestamp) -> Result<(), Error> {
+    /// of the clock closes nothing. `encoded` is what models made of texts of the batch.
+    pub(super) async fn add(
+        &mut self,
+        lane: &mut Lane,
+        event: &Event,
+        encoded: &Encoded,
+        wall: Timestamp,
+    ) -> Result<(), Error> {
         lane.reach(event.timestamp().min(wall));
         self.counters.see(event);
         match event {
-            Event::Ranking(ranking) => self.ranking(ranking).await?,
+            Event::Ranking(ranking) => self.ranking(ranking, encoded).await?,
             Event::Interaction(interaction) => self.interaction(lane, interaction),
-            update => self.plan.event(update, &mut self.overlay),
+            update => self.plan.event_with(update, encoded, &mut self.overlay),
         }
         Ok(())
     }
 
-    async fn ranking(&mut self, ranking: &Ranking) -> Result<(), Error> {
+    async fn ranking(&mut self, ranking: &Ranking, encoded: &Encoded) -> Result<(), Error> {
         let key = stored::join_key(&ranking.tenant, &ranking.id);
         if stored::shown_at(self.overlay.entity(&key)).is_some() {
             self.counters.repeated += 1;
@@ -101,7 +109,7 @@ impl Effects {
         let keys = self.plan.follow(ranking, &fetched);
         let entities = self.fetch(&keys).await?;
         fetched.add(keys, entities);
-        let encoded = texts::encoded(self.plan.texts(ranking, &fetched)).await;
+        let encoded = texts::encoded(self.plan.texts(ranking, &fetched), encoded).await;
         let rows = self.plan.rows_with(ranking, &fetched, &encoded, Purpose::Training);
         self.plan.shown(ranking, &mut self.overlay);
         let (slot, value) = stored::shown(ranking, self.plan.tags(), &rows);

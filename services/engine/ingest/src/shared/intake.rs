@@ -202,9 +202,9 @@ impl Effects {
             several => by_time(&several.iter().map(|part| part.events).collect::<Vec<_>>()),
         };
         self.counters.known += (parts.iter().map(|part| part.events.len()).sum::<usize>() - fresh.len()) as u64;
-        self.prefetch(fresh.iter().map(|(_, event)| *event)).await?;
+        let encoded = self.prefetch(fresh.iter().map(|(_, event)| *event)).await?;
         for (part, event) in fresh {
-            self.add(parts[part].lane, event, wall).await?;
+            self.add(parts[part].lane, event, &encoded, wall).await?;
         }
         // repetitions tell how far this writer has come, too
         for Part { lane, events, .. } in &mut *parts {

@@ -23,7 +23,7 @@ pub enum Origin {
 pub(super) struct Lane {
     pub(super) lease: Lease,
     pub(super) origin: Origin,
-    /// Whether the one who closes rankings knows of this writer, and waits for it.
+    /// Whether the closer knows this writer, and waits for it.
     pub(super) noted: bool,
     /// Newest event time.
     pub(super) watermark: Timestamp,

@@ -1,4 +1,4 @@
-//! How far writers have come in event time, for the one who closes rankings.
+//! How far writers have come in event time: the closer reads it.
 
 use super::lane::Origin;
 use rankwright_event::{Tenant, Timestamp};

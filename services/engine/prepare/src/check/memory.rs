@@ -44,7 +44,7 @@ impl Forecast {
 
 /// The fact where there is no forecast.
 pub(super) fn none() -> Fact {
-    Fact { name: NAME, warning: true, message: "cannot be told".to_owned(), details: json!({}) }
+    Fact { name: NAME, warning: true, message: "cannot be estimated".to_owned(), details: json!({}) }
 }
 
 /// What was seen so far.
@@ -85,7 +85,7 @@ impl Memory {
 
     pub(super) fn fact(&self) -> Fact {
         if let Err(reason) = &self.plan {
-            return Fact { message: format!("cannot be told: {reason}"), ..none() };
+            return Fact { message: format!("cannot be estimated: {reason}"), ..none() };
         }
         let Some((usage, _)) = self.usage() else { return none() };
         let message = format!("about {} for values of features, in {} keys", size(usage.bytes()), usage.keys);

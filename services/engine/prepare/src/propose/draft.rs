@@ -212,7 +212,7 @@ fn head(seen: &Seen, options: &Options) -> String {
             seen.shown.events as f64 / seen.rankings.events.max(1) as f64,
             count(interactions)
         ),
-        "The line above each feature says why it is here, with what the events hold. Remove what you know better."
+        "The line above each feature says why it is here, with figures of the events. Change what you know better."
             .to_owned(),
         String::new(),
         format!("  rankwright standalone {} {events}", shell::words(["--config", config])),

@@ -133,7 +133,7 @@ fn what_says_nothing_is_left_out_with_the_reason() {
         assert!(proposal.text.contains(&format!("# - {}", proposal.left_out[0])), "{}", proposal.text);
         proposal.left_out.join("; ")
     };
-    assert_eq!(left_out(&|_| json!(3)), "item.field: it has one value alone, in 800 events");
+    assert_eq!(left_out(&|_| json!(3)), "item.field: it always has the same value, in 800 events");
     assert_eq!(
         left_out(&|number| json!(format!("id{number}"))),
         "item.field: 100 % of its values are different, as ids are"

@@ -176,7 +176,7 @@ impl<S: Fn(usize) -> bool> Kernel for Probe<'_, S> {
             if place >= probes && candidates.is_enough() {
                 break;
             }
-            index.codes.scan(index.range(*list), &coded, *similarity, |row, similarity, error| {
+            index.codes.scan::<FMA>(index.range(*list), &coded, *similarity, |row, similarity, error| {
                 candidates.offer(row, similarity, error, |row| skip(index.order[row] as usize));
             });
         }

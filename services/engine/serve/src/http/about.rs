@@ -1,4 +1,4 @@
-//! `GET /`: what the bare address says: what this is, and which paths there are. A browser gets the page, where there is one.
+//! `GET /` names the service and its paths. A browser gets the page, if it is on.
 
 use crate::app::App;
 use crate::http::failure::Failure;

@@ -1,4 +1,4 @@
-//! One line for each request, at debug level only: an answer a millisecond must not write a log a millisecond.
+//! Logs a line for each request, only at level debug: a service may answer thousands of requests a second.
 
 use axum::extract::Request;
 use axum::middleware::Next;

@@ -1,4 +1,4 @@
-//! Who may change things.
+//! Checks the token of calls that change something.
 
 use crate::app::App;
 use crate::http::failure::{Code, Failure};

@@ -1,4 +1,4 @@
-//! Reading a request's body: so large, so long, and no more.
+//! Reads a request's body, within limits of size and time.
 
 use crate::app::App;
 use crate::gate::{Place, Reserved, Room, SMALL, SMALL_EACH};
@@ -21,7 +21,7 @@ enum Broken {
     Cut(axum::Error),
 }
 
-/// A place among those that are worked on, and the body, which is waited for before.
+/// Receives the body, and then takes a place among the running requests.
 pub(super) async fn admit(app: &App, request: Request) -> Result<(Place, Bytes), Failure> {
     if app.gate().is_full() {
         return Err(overloaded(app));
@@ -55,7 +55,7 @@ fn patience(app: &App) -> Duration {
     app.limits().api.request_timeout / 2
 }
 
-/// The body as it was before it was encoded, which is no larger than one that was not.
+/// The decoded body. Its limit is the same as for a body that is not compressed.
 async fn decoded(app: &App, encoding: Encoding, body: Bytes) -> Result<Bytes, Failure> {
     let most = app.limits().api.max_body_bytes;
     app.pool().run(async move { encoding.decode(&body, most) }).await?.map_err(|undecodable| match undecodable {
@@ -66,22 +66,20 @@ async fn decoded(app: &App, encoding: Encoding, body: Bytes) -> Result<Bytes, Fa
     })
 }
 
-/// A request whose body nobody waits for, as those of so many others are still on their way.
+/// Refuses a request without its body, because too many other bodies are still being received.
 fn crowded(app: &App) -> Failure {
     app.metrics().refused(Refusal::Overload);
     let most = app.limits().api.max_concurrent_requests;
     Failure::overloaded(format!(
-        "too many bodies are on their way already: for each request that may be worked on at once ({most}, \
-         api.limits.maxConcurrentRequests), one large body is waited for, and {SMALL_EACH} of up to 64 KiB"
+        "too many bodies are being received: for each of the {most} requests that may run at once \
+         (api.limits.maxConcurrentRequests), one large body is received, and {SMALL_EACH} of up to 64 KiB"
     ))
 }
 
-/// A request whose body does not arrive, as large ones have all the room.
+/// Refuses a request whose body did not arrive, because other large bodies take all the memory.
 fn no_room(app: &App) -> Failure {
     app.metrics().refused(Refusal::Overload);
-    Failure::overloaded(
-        "too many large bodies are on their way or worked on already: they take as much memory as they may",
-    )
+    Failure::overloaded("too many large bodies are being received or processed: they take as much memory as they may")
 }
 
 /// The whole body, and the room that it takes where it is large.

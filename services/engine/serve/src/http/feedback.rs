@@ -49,10 +49,10 @@ pub(super) fn described(schemas: &mut Schemas<'_>) -> Operation {
     Operation::new(
         "feedback",
         "events",
-        "Takes in one event, an array of them, or JSON lines; ready when effects are committed",
+        "Takes in one event, an array of them, or JSON lines, and answers when their effects are committed",
     )
     .body(events)
-    .answers("All of them are taken in", schemas.answered::<Answer>())
+    .answers("All events were taken in", schemas.answered::<Answer>())
     .fails(&[Code::NotAvailable])
 }
 

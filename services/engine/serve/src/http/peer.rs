@@ -1,5 +1,6 @@
-//! Who may see ids, stored values and sampled requests, and change models: clients with the token. Where none is set, those on
-//! the machine of the service, which includes `kubectl port-forward`, and of web pages its own.
+//! Checks calls that see ids, stored values and sampled requests, or change models. They need the token. Without a configured
+//! token, they must come from the machine of the service, which includes `kubectl port-forward`; of web pages, only the
+//! service's own may make them.
 
 use crate::app::App;
 use crate::http::admin;

@@ -1,5 +1,5 @@
-//! What a program answers that waits for its state store, or imports and trains first: it is alive, not ready, and says why. The
-//! page for browsers is there already, and shows that.
+//! Answers of a program that waits for its state store, or imports and trains first: it is alive, not ready, and says why. The
+//! page for browsers already works, and shows this.
 
 use crate::http::failure::{Code, Failure};
 use crate::http::{about, access, json, origin, page, probes};

@@ -1,4 +1,4 @@
-//! Versions as training publishes them, made ready to serve.
+//! Loads versions that training has published.
 //!
 //! A version is served only with the features it was trained on: their columns are compared by fingerprint, so that a
 //! changed definition is an error with names, and never a silently wrong score.

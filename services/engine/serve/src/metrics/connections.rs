@@ -11,16 +11,19 @@ pub(crate) enum Closed {
     Files,
     /// Their unfinished heads took too much memory together.
     Heads,
+    /// Their clients did not take their answers, which took too much memory together.
+    Answers,
 }
 
 impl Closed {
-    pub(crate) const ALL: [Self; 3] = [Self::Limit, Self::Files, Self::Heads];
+    pub(crate) const ALL: [Self; 4] = [Self::Limit, Self::Files, Self::Heads, Self::Answers];
 
     fn label(self) -> &'static str {
         match self {
             Self::Limit => "limit",
             Self::Files => "files",
             Self::Heads => "heads",
+            Self::Answers => "answers",
         }
     }
 
@@ -30,6 +33,7 @@ impl Closed {
             Self::Limit => "as many are open as api.limits.maxConnections allows, and new ones came",
             Self::Files => "the process has no file descriptors left for new ones (ulimit -n)",
             Self::Heads => "their unfinished request heads took more memory than all may take together",
+            Self::Answers => "answers that their clients did not take needed more memory than all may take together",
         }
     }
 }

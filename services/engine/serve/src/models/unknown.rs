@@ -3,7 +3,7 @@
 /// A name that cannot be answered for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unknown {
-    /// Nobody configured it.
+    /// The configuration has no such model.
     #[error("no model named {name:?} is configured; there {}", listed(.known))]
     Name {
         /// As asked for.

@@ -3,7 +3,7 @@
 //! A request that has begun is never cut off to make room: [`Connection::begin`] and [`Connection::close`] compete for the
 //! same number, and a connection that is closed begins no request.
 
-use super::connections::Connections;
+use super::connections::{Connections, Held};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use tokio::task::AbortHandle;
@@ -31,9 +31,9 @@ pub(super) fn is_silent(number: u64) -> bool {
     number & DOING == SILENT
 }
 
-/// Whether a head has arrived in part, by the number.
-pub(super) fn has_head(number: u64) -> bool {
-    number & DOING == HEAD
+/// Whether it waits for its client with this, by the number.
+pub(super) fn waits_with(held: Held, number: u64) -> bool {
+    number & DOING == if held == Held::Head { HEAD } else { ANSWER }
 }
 
 /// A connection.
@@ -41,8 +41,8 @@ pub(super) struct Connection {
     pub(super) id: u64,
     all: Arc<Connections>,
     doing: AtomicU64,
-    /// Bytes of an unfinished head.
-    head: AtomicUsize,
+    /// Bytes that it holds while it waits for its client, by [`Held`].
+    held: [AtomicUsize; Held::ALL.len()],
     /// Whether its client may still be sending what is not read.
     unread: AtomicBool,
     task: OnceLock<AbortHandle>,
@@ -50,8 +50,8 @@ pub(super) struct Connection {
 
 impl Connection {
     pub(super) fn new(id: u64, all: Arc<Connections>) -> Self {
-        let (head, unread, task) = (AtomicUsize::new(0), AtomicBool::new(false), OnceLock::new());
-        Self { id, all, doing: AtomicU64::new(SILENT | id), head, unread, task }
+        let (unread, task) = (AtomicBool::new(false), OnceLock::new());
+        Self { id, all, doing: AtomicU64::new(SILENT | id), held: Default::default(), unread, task }
     }
 
     /// Names the task that serves it; until then it cannot be closed.
@@ -64,9 +64,9 @@ impl Connection {
         self.doing.load(Ordering::Acquire)
     }
 
-    /// Bytes of an unfinished head.
-    pub(super) fn head(&self) -> usize {
-        self.head.load(Ordering::Relaxed)
+    /// Bytes that it holds while it waits for its client.
+    pub(super) fn held(&self, what: Held) -> usize {
+        self.held[what as usize].load(Ordering::Relaxed)
     }
 
     /// Whether its client may still be sending what is not read.
@@ -81,18 +81,24 @@ impl Connection {
 
     /// A request's head is complete. False where the connection is closed: then the request must not begin.
     pub(super) fn begin(&self) -> bool {
-        self.set_head(0);
+        self.hold(Held::Head, 0);
         self.turn(|doing| doing < BUSY, BUSY)
     }
 
-    /// The answer to the request is known.
-    pub(super) fn answered(&self) {
-        self.turn(|doing| doing == BUSY || doing == BODY, ANSWER);
+    /// The answer to the request is known. It has so many bytes.
+    pub(super) fn answered(&self, bytes: usize) {
+        if self.turn(|doing| doing == BUSY || doing == BODY, ANSWER) {
+            self.hold(Held::Answer, bytes);
+        }
     }
 
     /// All that was to be written is written; whether that ends a request.
     pub(super) fn flushed(&self) -> bool {
-        self.doing() & DOING == ANSWER && self.turn(|doing| doing == ANSWER, IDLE)
+        let ends = self.doing() & DOING == ANSWER && self.turn(|doing| doing == ANSWER, IDLE);
+        if ends {
+            self.hold(Held::Answer, 0);
+        }
+        ends
     }
 
     /// Its client has to send more: of a body, or of a head of which `bytes` have arrived.
@@ -101,9 +107,9 @@ impl Connection {
             BUSY => drop(self.turn(|doing| doing == BUSY, BODY)),
             SILENT | IDLE if bytes > 0 => {
                 self.turn(|doing| doing < BODY, HEAD);
-                self.set_head(bytes);
+                self.hold(Held::Head, bytes);
             }
-            HEAD => self.set_head(bytes),
+            HEAD => self.hold(Held::Head, bytes),
             _ => {}
         }
     }
@@ -127,15 +133,15 @@ impl Connection {
 
     /// Gives up what it counts for.
     pub(super) fn end(&self) {
-        self.set_head(0);
+        Held::ALL.into_iter().for_each(|what| self.hold(what, 0));
         self.all.leave(self.id);
     }
 
-    fn set_head(&self, bytes: usize) {
-        let before = self.head();
+    fn hold(&self, what: Held, bytes: usize) {
+        let before = self.held(what);
         if before != bytes {
-            self.head.store(bytes, Ordering::Relaxed);
-            self.all.head_changed(before, bytes);
+            self.held[what as usize].store(bytes, Ordering::Relaxed);
+            self.all.held_changed(what, before, bytes);
         }
     }
 

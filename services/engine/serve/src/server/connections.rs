@@ -2,9 +2,9 @@
 //!
 //! Otherwise a client that opens connections and sends nothing would keep everyone else out, probes as well. First go those
 //! that have sent nothing yet, then those with an unfinished head, then idle ones; of each kind the ones that have waited
-//! longest.
+//! longest. What they hold meanwhile is bounded as well ([`Held`]).
 
-use super::connection::{BUSY, Connection, has_head, is_silent};
+use super::connection::{BUSY, Connection, is_silent, waits_with};
 use crate::metrics::{Closed, ConnectionMetrics};
 use crate::seldom::Seldom;
 use parking_lot::Mutex;
@@ -14,8 +14,33 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// Bytes that unfinished heads of requests take together at most.
-const MOST_HEAD_BYTES: usize = 16 << 20;
+/// What a connection holds while it waits for its client.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Held {
+    /// An unfinished head of a request.
+    Head,
+    /// An answer that the client has not taken.
+    Answer,
+}
+
+impl Held {
+    pub(super) const ALL: [Self; 2] = [Self::Head, Self::Answer];
+
+    /// How many bytes of it all connections hold together at most.
+    fn most(self) -> usize {
+        match self {
+            Self::Head => 16 << 20,
+            Self::Answer => 128 << 20,
+        }
+    }
+
+    fn closed(self) -> Closed {
+        match self {
+            Self::Head => Closed::Heads,
+            Self::Answer => Closed::Answers,
+        }
+    }
+}
 
 /// How often it is looked whether a connection has become idle, where requests of all are worked on.
 const LOOKS_EVERY: Duration = Duration::from_millis(10);
@@ -29,7 +54,7 @@ const AT_ONCE: usize = 64;
 pub struct Connections {
     most: usize,
     accepted: AtomicU64,
-    head_bytes: AtomicUsize,
+    held: [AtomicUsize; Held::ALL.len()],
     open: Mutex<Open>,
     metrics: ConnectionMetrics,
     said: [Seldom; Closed::ALL.len()],
@@ -52,7 +77,7 @@ impl Connections {
         Arc::new(Self {
             most,
             accepted: AtomicU64::new(0),
-            head_bytes: AtomicUsize::new(0),
+            held: Default::default(),
             open: Mutex::default(),
             metrics,
             said: Default::default(),
@@ -106,11 +131,12 @@ impl Connections {
         self.accepted.load(Ordering::Relaxed)
     }
 
-    /// Takes note of an unfinished head that has become longer, or complete.
-    pub(super) fn head_changed(&self, before: usize, bytes: usize) {
-        self.head_bytes.fetch_sub(before, Ordering::Relaxed);
-        if self.head_bytes.fetch_add(bytes, Ordering::Relaxed) + bytes > MOST_HEAD_BYTES && bytes > before {
-            self.close_large_heads();
+    /// Takes note of what a connection holds.
+    pub(super) fn held_changed(&self, what: Held, before: usize, bytes: usize) {
+        let held = &self.held[what as usize];
+        held.fetch_sub(before, Ordering::Relaxed);
+        if held.fetch_add(bytes, Ordering::Relaxed) + bytes > what.most() && bytes > before {
+            self.close_holding(what);
         }
     }
 
@@ -120,20 +146,23 @@ impl Connections {
         self.metrics.open.dec();
     }
 
-    /// Closes those with the largest unfinished heads, until half of the room for them is free.
-    fn close_large_heads(&self) {
+    /// Closes those that have waited longest with it, until half of the room for it is free. The newest one stays: a single
+    /// answer may be larger.
+    fn close_holding(&self, what: Held) {
         let open = self.open.lock();
-        let all = open.by_id.values().map(|connection| (connection.doing(), connection.head(), connection));
-        let mut heads: Vec<_> = all.filter(|&(doing, ..)| has_head(doing)).collect();
-        heads.sort_unstable_by_key(|&(_, bytes, _)| bytes);
-        let (mut left, mut closed) = (heads.iter().map(|&(_, bytes, _)| bytes).sum::<usize>(), 0);
-        while let Some((doing, bytes, connection)) = heads.pop().filter(|_| left > MOST_HEAD_BYTES / 2) {
+        let all = open.by_id.values().map(|connection| (connection.doing(), connection));
+        let mut waiting: Vec<_> = all.filter(|&(doing, _)| waits_with(what, doing)).collect();
+        waiting.sort_unstable_by_key(|&(doing, _)| std::cmp::Reverse(doing));
+        let mut left: usize = waiting.iter().map(|(_, connection)| connection.held(what)).sum();
+        let mut closed = 0;
+        while left > what.most() / 2 && waiting.len() > 1 {
+            let Some((doing, connection)) = waiting.pop() else { break };
             if connection.close(doing) {
-                (left, closed) = (left.saturating_sub(bytes), closed + 1);
+                (left, closed) = (left.saturating_sub(connection.held(what)), closed + 1);
             }
         }
         drop(open);
-        self.note(closed, Closed::Heads);
+        self.note(closed, what.closed());
     }
 
     fn note(&self, closed: usize, why: Closed) {
@@ -230,7 +259,7 @@ mod tests {
 
     fn answer(place: &Place) {
         assert!(place.begin());
-        place.answered();
+        place.answered(0);
         assert!(place.flushed());
     }
 
@@ -255,6 +284,26 @@ mod tests {
         assert!(!idle[0].begin() && idle[1].begin() && last.begin());
     }
 
+    #[tokio::test]
+    async fn answers_that_clients_do_not_take_are_bounded_in_bytes() {
+        let all = Connections::new(64, ConnectionMetrics::new().unwrap());
+        let mut places = Vec::new();
+        for _ in 0..40 {
+            let place = entered(&all).await;
+            assert!(place.begin());
+            place.answered(4 << 20);
+            places.push(place);
+        }
+        // 64 MiB stay, the newest ones
+        let taken: Vec<bool> = places.iter().map(|place| place.flushed()).collect();
+        assert_eq!(taken, [[false; 24].as_slice(), &[true; 16]].concat());
+        drop(places);
+        let large = entered(&all).await;
+        assert!(large.begin());
+        large.answered(200 << 20);
+        assert!(large.flushed(), "there is no other one to close");
+    }
+
     #[tokio::test(start_paused = true)]
     async fn a_new_one_waits_while_requests_of_all_others_are_worked_on() {
         let all = Connections::new(1, ConnectionMetrics::new().unwrap());
@@ -262,7 +311,7 @@ mod tests {
         assert!(busy.begin());
         let mut new = std::pin::pin!(all.enter());
         assert!(tokio::time::timeout(Duration::from_secs(60), &mut new).await.is_err());
-        busy.answered();
+        busy.answered(0);
         busy.flushed();
         let new = new.await;
         assert!(!busy.begin() && new.begin());

@@ -1,4 +1,4 @@
-//! What is no request has an answer in JSON, as every other error.
+//! Answers bytes that are not an HTTP request with JSON, like every other error.
 //!
 //! hyper refuses a head that it cannot read by itself, with a status alone: no handler sees the request. Its answer is
 //! recognised where it is written, by its status and its empty body, which no answer of ours has.

@@ -16,6 +16,9 @@ use tokio::time::{Instant, Sleep, sleep, sleep_until};
 const LINGER: Duration = Duration::from_secs(30);
 const LINGER_QUIET: Duration = Duration::from_secs(2);
 
+/// How much is read at once. Hyper keeps what a client sends behind a request, and the room that it was read into.
+const READ: usize = 16 << 10;
+
 /// A stream of bytes from and to a client.
 pub(super) struct Wire<S> {
     stream: S,
@@ -83,7 +86,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
     fn poll_linger(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let now = Instant::now();
         let (end, quiet) = self.linger.get_or_insert_with(|| (now + LINGER, Box::pin(sleep_until(now + LINGER_QUIET))));
-        let mut bytes = [0; 16 << 10];
+        let mut bytes = [0; READ];
         loop {
             let mut read = ReadBuf::new(&mut bytes);
             match Pin::new(&mut self.stream).poll_read(context, &mut read) {
@@ -110,17 +113,20 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Wire<S> {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let before = buffer.filled().len();
-        let read = Pin::new(&mut self.stream).poll_read(context, buffer);
+        let room = buffer.remaining().min(READ);
+        let mut part = ReadBuf::new(buffer.initialize_unfilled_to(room));
+        let read = Pin::new(&mut self.stream).poll_read(context, &mut part);
         if read.is_pending() {
             self.connection.wait(self.received);
-        } else {
-            if self.received == 0 {
-                refuse_http2(&mut buffer.filled_mut()[before..]);
-            }
-            self.received += buffer.filled().len() - before;
-            self.connection.resume();
+            return Poll::Pending;
         }
+        if self.received == 0 {
+            refuse_http2(part.filled_mut());
+        }
+        let bytes = part.filled().len();
+        buffer.advance(bytes);
+        self.received += bytes;
+        self.connection.resume();
         read
     }
 }
@@ -173,6 +179,17 @@ mod tests {
     use crate::metrics::ConnectionMetrics;
     use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
     use tokio::time::timeout;
+
+    #[tokio::test]
+    async fn little_is_read_at_once_however_much_there_is() {
+        let all = Connections::new(1, ConnectionMetrics::new().unwrap());
+        let (server, mut client) = duplex(1 << 20);
+        client.write_all(&vec![b'x'; 300_000]).await.unwrap();
+        let mut wire = Wire::new(server, all.enter().await.clone(), Duration::from_secs(75));
+        let mut bytes = vec![0; 400_000];
+        assert_eq!(wire.read(&mut bytes).await.unwrap(), READ);
+        assert!(bytes[..READ].iter().all(|&byte| byte == b'x') && bytes[READ..].iter().all(|&byte| byte == 0));
+    }
 
     #[tokio::test(start_paused = true)]
     async fn a_client_that_takes_nothing_of_an_answer_is_given_up() {

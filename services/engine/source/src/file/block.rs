@@ -78,8 +78,8 @@ impl Blocks {
                 path = %file.path.display(),
                 found,
                 before,
-                "became shorter since it was imported: lines are counted from its start, so what is added up to the previous \
-                 number is not read; give a file that begins again another name"
+                "became shorter since it was imported: lines are counted from its start, so new lines up to the previous \
+                 number are not read; give a file that starts again another name"
             );
         }
         (self.current, self.cut) = (None, 0);
@@ -131,20 +131,20 @@ fn read_before(file: &File, after: Option<&Marks>) -> Result<u64, Error> {
     match known {
         Known::No => Ok(0),
         Known::Up(line) => {
-            tracing::info!(%path, line, "read before up to this line; going on behind it");
+            tracing::info!(%path, line, "was read up to this line before; continuing after it");
             Ok(line)
         }
         Known::Other => {
             tracing::warn!(
                 %path,
-                "holds something else than when it was read before: reading it from its start; events that it held then count again"
+                "has other content than when it was read before: reading it from its start; events that it had then count again"
             );
             Ok(0)
         }
         Known::Larger => {
             tracing::warn!(
                 %path,
-                "became shorter since it was imported, and begins in another way: reading it from its start; events that it held \
+                "became shorter since it was imported, and begins differently: reading it from its start; events that it had \
                  then count again, unless you build the state again with import --rebuild"
             );
             Ok(0)

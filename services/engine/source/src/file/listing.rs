@@ -1,4 +1,4 @@
-//! From a path to the files that are meant.
+//! Lists the files that a path means.
 
 use super::{Compression, File, name, unavailable};
 use crate::error::{Error, shown};

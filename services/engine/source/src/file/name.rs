@@ -1,4 +1,4 @@
-//! What the name of a file says about it.
+//! What the name of a file says about its content.
 
 use crate::format::endings;
 use rankwright_config::EventFormat;

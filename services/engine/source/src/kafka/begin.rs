@@ -13,7 +13,7 @@ use rdkafka::types::RDKafkaRespErr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// A broker that cannot answer yet is asked again after so long.
+/// How long to wait before a broker that cannot answer yet is asked again.
 const PAUSE: Duration = Duration::from_millis(200);
 
 impl Kafka {

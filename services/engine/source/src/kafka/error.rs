@@ -1,6 +1,6 @@
-//! Why a topic cannot be read, or not on.
+//! Why a topic cannot be read, or no longer.
 
-/// Why a topic cannot be read, or not on. A broker that is away is no reason: it is waited for.
+/// Why a topic cannot be read, or no longer. If a broker is away, the reader waits for it.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// An option that there is not, or with a value that cannot be.
@@ -22,7 +22,7 @@ pub enum Error {
         /// Addresses asked.
         brokers: String,
     },
-    /// The broker does not accept who we say we are.
+    /// The broker refuses the credentials.
     #[error("{brokers} refused the credentials of source.options, or of the environment: {reason}")]
     Credentials {
         /// Addresses asked.

@@ -8,7 +8,7 @@ use rdkafka::consumer::{Consumer, StreamConsumer};
 use rdkafka::error::KafkaResult;
 use std::time::Duration;
 
-/// A broker that does not answer for so long is asked again.
+/// After this time a broker that does not answer is asked again.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Where reading begins, and where the partition ends now.
@@ -53,7 +53,7 @@ fn within(stored: i64, low: i64, end: i64, partition: &str) -> i64 {
         tracing::warn!(
             partition,
             lost,
-            "the broker has removed messages before they were read; going on at the oldest one there is"
+            "the broker has removed messages before they were read; continuing at the oldest one"
         );
     } else if stored > end {
         // from the start, everything would count twice where the broker has merely lost the newest messages

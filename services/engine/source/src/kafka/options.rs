@@ -1,4 +1,4 @@
-//! The client's settings: ours, and those that the configuration adds.
+//! The client's settings: fixed ones, and those that the configuration adds.
 
 use super::error::Error;
 use super::java;

@@ -1,4 +1,4 @@
-//! What the client tells, message by message, becomes the stream's steps.
+//! Turns what the client delivers, message by message, into steps of the stream.
 
 use super::assignment::{acknowledge, logged, release};
 use super::context::{End, Event};

@@ -32,7 +32,7 @@ struct Missing {
     denied: u8,
 }
 
-/// So often a broker has to say that there is no such topic: one that has just started may not know it yet.
+/// How often a broker has to say that there is no such topic: a broker that has just started may not know it yet.
 const DENIED: u8 = 3;
 /// Between two of these questions.
 const AGAIN: Duration = Duration::from_secs(2);

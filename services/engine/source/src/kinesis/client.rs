@@ -48,11 +48,11 @@ pub(super) enum Fault {
     Invalid(String),
     /// No credentials are configured.
     NoCredentials,
-    /// We are not who we say we are.
+    /// The service refuses our credentials.
     Credentials(String),
     /// We may not.
     Denied(String),
-    /// It does not show who it is.
+    /// The service has no trusted certificate.
     Certificate(String),
     /// The service is away, or unwell.
     Away(String),

@@ -1,6 +1,6 @@
-//! Why a stream of Kinesis cannot be read, or not on.
+//! Why a stream of Kinesis cannot be read, or no longer.
 
-/// Why a stream cannot be read, or not on. A service that is away, or that throttles, is no reason: it is waited for.
+/// Why a stream cannot be read, or no longer. If the service is away, or throttles, the reader waits for it.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// There is no such stream.
@@ -19,7 +19,7 @@ pub enum Error {
         /// The service.
         service: String,
     },
-    /// The service does not accept who we say we are.
+    /// The service refuses the credentials.
     #[error("{service} refused the credentials: {reason}")]
     Credentials {
         /// The service asked.

@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::sync::mpsc::Sender;
 use tokio::time::{Instant, sleep, sleep_until};
 
-/// A shard may be asked five times a second, by all who read it together.
+/// The service allows five requests a second for a shard, of all its readers together.
 const PACE: Duration = Duration::from_millis(250);
 /// Most records in an answer, which may have 10 MB.
 const MOST: i32 = 2000;

@@ -1,7 +1,7 @@
 //! How many readers there are, so that each takes its share of the shards.
 //!
-//! Each reader holds a seat. Whether another seat is taken shows when it cannot be had, so that nothing but tasks is needed
-//! to count. A count that is wrong for a moment only moves shards about.
+//! Each reader holds a seat. A reader sees that another seat is taken when it cannot take that seat itself, so counting needs
+//! nothing but tasks of the store. A count that is wrong for a moment only moves shards between readers.
 
 use crate::Leases;
 use std::time::Duration;

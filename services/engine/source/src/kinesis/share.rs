@@ -1,7 +1,7 @@
-//! Which shards are ours: leases that are renewed, taken and given back.
+//! Which shards this reader has: leases that it renews, takes and gives back.
 //!
-//! A round of that takes a while, and reading goes on meanwhile. So it runs by itself, on what was known when it began, and what
-//! it found is taken over when it is done.
+//! A round takes a while, and reading continues meanwhile. So the round runs on its own, with what was known when it began. Its
+//! result is taken over when it is done.
 
 use super::client::{self, Trouble};
 use super::members::Members;
@@ -14,11 +14,11 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio::time::{Instant, sleep};
 
-/// A shard whose reader is gone is free after so long.
+/// After this time a shard whose reader is gone is free.
 const LEASE: Duration = Duration::from_secs(10);
-/// Leases are renewed, and free shards looked for, so often.
+/// How often leases are renewed, and free shards are looked for.
 const RENEW: Duration = Duration::from_secs(2);
-/// Shards are listed so often; at once where one has ended.
+/// How often shards are listed; at once when one has ended.
 const LIST: Duration = Duration::from_secs(30);
 /// Between two attempts to ask a service that is away.
 const PAUSE: Duration = Duration::from_millis(500);

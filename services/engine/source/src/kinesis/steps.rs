@@ -1,4 +1,4 @@
-//! What comes of the shards becomes the stream's steps.
+//! Turns what the shards deliver into steps of the stream.
 
 use super::aggregate;
 use super::fetch::{Fetched, News};

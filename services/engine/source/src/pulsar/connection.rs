@@ -56,7 +56,7 @@ impl Connection {
         !self.aside.is_empty()
     }
 
-    /// Connects and shows who we are; through a proxy to the broker that `behind` names.
+    /// Connects and sends the credentials; through a proxy to the broker that `behind` names.
     pub(super) async fn open(address: &Address, behind: Option<String>, options: &Options) -> Result<Self, Fault> {
         timeout(PATIENCE, Self::establish(address, behind, options)).await.unwrap_or_else(|_| Err(silent()))
     }
@@ -161,7 +161,7 @@ impl Connection {
         }
     }
 
-    /// Shows again who we are: what was shown has expired.
+    /// Sends the credentials again, because the previous ones have expired.
     async fn renew(&mut self) -> Result<(), Fault> {
         let response = CommandAuthResponse {
             client_version: None,

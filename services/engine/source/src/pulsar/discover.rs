@@ -14,7 +14,7 @@ use tokio::time::Instant;
 
 /// Between two attempts to ask a broker that is away.
 const PAUSE: Duration = Duration::from_millis(500);
-/// New partitions are found after so long.
+/// How often to look for new partitions.
 const GROWTH: Duration = Duration::from_secs(30);
 
 impl Pulsar {

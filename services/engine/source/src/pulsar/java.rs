@@ -1,4 +1,4 @@
-//! Options of the Java client that have no use here, or that cannot be had.
+//! Options of the Java client that have no effect here, or that are not supported.
 
 /// What has no use, and why.
 const UNUSED: [(&str, &[&str]); 15] = [
@@ -102,12 +102,12 @@ const UNUSED: [(&str, &[&str]); 15] = [
     ),
 ];
 
-/// Why an option does nothing here, if it does nothing.
+/// Why an option has no effect here, if it has none.
 pub(super) fn unused(key: &str) -> Option<&'static str> {
     UNUSED.iter().find(|(_, keys)| keys.contains(&key)).map(|(reason, _)| *reason)
 }
 
-/// Why an option of the Java client cannot be had.
+/// Why an option of the Java client is not supported.
 pub(super) fn refused(key: &str) -> Option<String> {
     let reason = match key {
         "tlsTrustStorePath" | "tlsTrustStorePassword" | "tlsTrustStoreType" | "useKeyStoreTls" => {

@@ -1,9 +1,9 @@
-//! One partition's connection: who reads the partition, and what is in it.
+//! One partition's connection: which reader has the partition, and what is in it.
 //!
-//! The subscription of the configuration decides whose the partition is, and takes acknowledgements; nothing is sent to
-//! it. The messages come to a reader of ours, which the broker places behind the position that is kept with the state. So
-//! neither a subscription that is behind nor one that is ahead makes a difference, and it never has to be moved. Only
-//! readers that share a subscription (`shared`) get their messages through it.
+//! The subscription of the configuration decides which reader has the partition, and takes acknowledgements; the broker sends
+//! no messages to it. Messages come to a second reader, which the broker places after the position in the state. So a
+//! subscription that is behind or ahead makes no difference, and never has to be moved. Only readers that share a subscription
+//! (`shared`) get their messages through it.
 
 mod begin;
 mod order;
@@ -27,7 +27,7 @@ use tokio::time::Instant;
 
 /// The consumer that holds the subscription. Readers have numbers behind it.
 const OWNER: u64 = 0;
-/// The broker is asked so often whether something was added.
+/// How often the broker is asked whether there are new messages.
 const LOOK: Duration = Duration::from_secs(1);
 /// It is not asked more often than this, however often the end is reached.
 const SOON: Duration = Duration::from_millis(100);

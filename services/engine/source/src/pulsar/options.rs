@@ -25,7 +25,7 @@ pub(super) struct Options {
     pub(super) insecure: bool,
 }
 
-/// What shows the broker who we are.
+/// The credentials for the broker.
 #[derive(Clone)]
 pub(super) enum Token {
     Text(String),

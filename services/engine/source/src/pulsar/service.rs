@@ -7,7 +7,7 @@ use super::options::Options;
 use pulsar::message::proto::CommandLookupTopicResponse;
 use pulsar::message::proto::command_lookup_topic_response::LookupType;
 
-/// A broker that is asked for another one sends us on so often at most.
+/// How often at most a broker may name another one.
 const HOPS: usize = 20;
 
 /// Where a broker listens.

@@ -1,4 +1,4 @@
-//! What the partitions' connections tell becomes the stream's steps.
+//! Turns what the connections of partitions deliver into steps of the stream.
 
 use super::line::{News, Order};
 use super::place::{Begin, Place};

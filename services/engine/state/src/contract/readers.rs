@@ -1,4 +1,4 @@
-//! Promises to those who read while others write.
+//! Promises to readers while other processes write.
 
 use super::{HOUR, get, item, put, stored};
 use crate::{Cell, Entity, Slot, Store};

@@ -1,4 +1,4 @@
-//! Promises about who may write, and about numbers given out.
+//! Promises about writers: which one may write, and which numbers it gets.
 
 use super::{HOUR, get, item, number, put, stored};
 use crate::{

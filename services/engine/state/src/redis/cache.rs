@@ -1,9 +1,9 @@
 //! Entities that were read or written here, until the server tells that another client changed them.
 //!
-//! An answer may be overtaken by the news that what it says is outdated. So each part of the keys has a counter which
-//! goes up with such news: an answer is kept only if the counter stands where it stood when the question was asked.
-//! What was changed here stays as a guess, for those who compare before they write: the server tells of such changes as it
-//! tells of others' (once for what was read, and again when it was read again).
+//! The news that a value is outdated may arrive before an answer with this value. So each part of the keys has a counter, which
+//! rises with such news. An answer is kept only if the counter is the same as when the question was sent. What this process
+//! wrote stays as a guess, for commits that compare before they write: the server reports these changes like those of others
+//! (once for what was read, and again when it was read again).
 
 use super::layout::Stamp;
 use crate::{CacheUse, Entity};

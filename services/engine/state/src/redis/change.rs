@@ -1,4 +1,4 @@
-//! What becomes of one key in a commit.
+//! The change of one key in a commit.
 
 use super::Shared;
 use super::cache::Known;
@@ -9,7 +9,7 @@ use crate::{Entity, Error, Format, Key, Space};
 use hashbrown::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// What becomes of one key.
+/// The change of one key.
 pub(super) struct Change {
     key: Key,
     pub(super) name: Vec<u8>,

@@ -12,9 +12,9 @@ use rankwright_redis::redis::{FromRedisValue, cmd};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot::Receiver;
 
-/// A batch that was refused so often has others wait for it.
+/// After this many refusals, a batch makes others wait for it.
 const PATIENCE: u64 = 2;
-/// So long they do at most, and so often they look.
+/// How long they wait at most, and how often they look.
 const GIVES_WAY: Duration = Duration::from_millis(200);
 const LOOKS: Duration = Duration::from_millis(5);
 

@@ -1,4 +1,4 @@
-//! Filling a generation beside the live one, and going on with it everywhere.
+//! Fills a generation beside the live one, and makes it live everywhere.
 //!
 //! One process fills a generation, and no other reads or writes it: values are put there as they are, without comparing. Then
 //! the pointer to the live one moves. Each batch that is committed to one server looks at the pointer in the script that

@@ -145,7 +145,7 @@ impl Names {
         String::from_utf8(name.to_vec()).ok().map(Writer)
     }
 
-    /// Who holds a task.
+    /// The holder of a task.
     pub(super) fn task(&self, task: &str) -> String {
         format!("{}t:{task}", self.prefix)
     }

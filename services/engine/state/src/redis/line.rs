@@ -1,4 +1,4 @@
-//! The line in which the commits of one process stand.
+//! The queue of commits of one process.
 //!
 //! Its closer and its writers change the same counters all the time, and would refuse each other's batches. So a commit builds on
 //! what those before it will leave. It is encoded while they are carried out, and sent when the last of them ends or gives up.

@@ -1,4 +1,4 @@
-//! Whose a state is: a mark that keeps programs of another service, or of another cluster, from writing to it.
+//! The owner of a state: a mark that keeps programs of another service, or of another cluster, from writing to it.
 //!
 //! The operator compares names of servers, of which one server may have several; the mark lies with the data. A service that
 //! takes the place of another one of its name has the same mark. A program that has no mark of its own, as one outside
@@ -21,7 +21,7 @@ if owner ~= ARGV[2] then return owner end
 redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
 return ARGV[3]";
 
-/// Whose a state is: a cluster's id, and behind a slash whatever tells its services apart.
+/// The owner of a state: a cluster's id, and after a slash what tells its services apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Owner(String);
 
@@ -70,7 +70,7 @@ impl Claim {
 }
 
 impl RedisStore {
-    /// Marks the state as that of the one who claims it.
+    /// Marks the state with this owner.
     ///
     /// # Errors
     /// [`Error::Owned`], where it has another owner; others, where the servers cannot be used.

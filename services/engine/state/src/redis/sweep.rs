@@ -1,4 +1,4 @@
-//! Going through all keys of a space.
+//! Visits all keys of a space.
 
 use super::layout::unframe;
 use super::{Shared, failed};

@@ -239,7 +239,7 @@ mod tests {
         builder.add(title(&["b a c"]));
         let mut bytes = Vec::new();
         builder.write(&["title".to_owned(), "a\"b".to_owned()], &mut bytes).expect("memory takes all");
-        let expected = "{\n  \"docs\": 1,\n  \"language\": \"generic\",\n  \"analysis\": 1,\n  \
+        let expected = "{\n  \"docs\": 1,\n  \"language\": \"generic\",\n  \"analysis\": 2,\n  \
                         \"fields\": [\"title\",\"a\\\"b\"],\n  \"termfreq\": {\n    \"a\": 1,\n    \"b\": 1,\n    \"c\": 1\n  },\n  \"avgdl\": 3.0\n}\n";
         assert_eq!(String::from_utf8_lossy(&bytes), expected);
     }

@@ -203,7 +203,7 @@ fn a_file_that_is_missing_or_of_no_use_is_not_kept() {
         assert_eq!(error, format!("there is no file {address}"));
     }
     let error = file(&whole, "s3://b/x/page.json").expect_err("of no use");
-    assert_eq!(error, "s3://b/x/page.json is of no use: no JSON");
+    assert_eq!(error, "s3://b/x/page.json cannot be used: no JSON");
     let left = fs::read_dir(folder.path().join("cache/fetched/s3/b")).expect("the folder is made").count();
     assert_eq!(left, 0);
     let alone = file(&sources(folder.path(), false, None), "s3://b/x/terms.json").expect_err("nothing is fetched");

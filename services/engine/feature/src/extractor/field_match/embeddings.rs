@@ -6,14 +6,14 @@
 use super::{text, with_queries};
 use crate::caches::{self, Cache};
 use crate::candidates::Candidates;
-use crate::encode::{Encode, Texts};
+use crate::encode::{Encode, Encoded, Texts};
 use crate::extractor::compiler::{Compiled, Compiler};
 use crate::extractor::field::{FieldReader, ID};
 use crate::extractor::{Columns, Extractor, MISSING};
 use crate::slot::{Derived, Meaning, Slots};
 use rankwright_config::feature::{Distance, FieldMatch, MatchMethod};
 use rankwright_encoder::{Vectors, distance, packed};
-use rankwright_event::{Event, Field};
+use rankwright_event::{Event, Field, ItemId, Value};
 use rankwright_state::FieldValue;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -49,7 +49,7 @@ enum Item<'c> {
 
 /// The item's embedding, where a model is open.
 pub(super) fn need(feature: &FieldMatch, ttl: Duration, slots: &mut Slots) {
-    if let Some((_, model)) = feature.model().and_then(|model| slots.models().get(model)) {
+    if let Some(model) = feature.model().and_then(|model| slots.models().get(model)) {
         let items = held(feature, slots.models());
         slots.need(Meaning::Derived(derived(&feature.item_field, model, items)), ttl, 0);
     }
@@ -63,17 +63,21 @@ fn held(feature: &FieldMatch, models: &crate::encode::Models) -> File {
 
 /// What is stored of an item's field: its embedding, unless the file has that. A value that is no text takes its place, and a text that
 /// the model failed at, which is computed with rankings then.
-fn derived(field: &str, model: Arc<dyn Encode>, items: File) -> Derived {
+fn derived(field: &str, (number, model): (usize, Arc<dyn Encode>), items: File) -> Derived {
     let unless = items.as_ref().map(|items| format!(" unless in {:016x}", items.digest)).unwrap_or_default();
     let how = format!("embedding by {}{unless}", model.digest());
-    let derive = move |item: &rankwright_event::ItemId, value: &rankwright_event::Value| {
+    let derive = move |item: &ItemId, value: &Value, encoded: &Encoded| {
         let value = FieldValue::from(value);
         let wanted = text(&value).filter(|_| known(&items, item.as_str()).is_none());
-        Some(match wanted.map(|text| model.embed(&[&text], None)) {
-            None => FieldValue::Bool(false),
-            Some(Ok(vectors)) => FieldValue::Bytes(packed::pack(vectors.first()?).into()),
-            Some(Err(_)) => value,
-        })
+        let Some(text) = wanted else { return Some(FieldValue::Bool(false)) };
+        let stored = |vector: &[f32]| Some(FieldValue::Bytes(packed::pack(vector).into()));
+        if let Some(vector) = encoded.vector(number, &text) {
+            return stored(vector);
+        }
+        match model.embed(&[&text], None) {
+            Ok(vectors) => stored(vectors.first()?),
+            Err(_) => Some(value.clone()),
+        }
     };
     Derived { field: field.to_owned(), how, derive: Arc::new(derive) }
 }
@@ -91,7 +95,7 @@ pub(super) fn extractor(feature: &FieldMatch, compiler: &mut Compiler<'_>) -> Co
     let queries = open(ranking_field_cache)?;
     let computed = feature.model().and_then(|model| compiler.models.get(model)).map(|(number, model)| {
         let digest = model.digest().to_owned();
-        let derived = derived(&feature.item_field, model, items.clone());
+        let derived = derived(&feature.item_field, (number, model), items.clone());
         Computed {
             model: number,
             digest,

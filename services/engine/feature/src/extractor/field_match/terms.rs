@@ -91,7 +91,7 @@ impl Analysis {
 
     fn derived(self, field: &str) -> Derived {
         let how = self.words();
-        Derived { field: field.to_string(), how, derive: Arc::new(move |_, value| Some(self.stored(value))) }
+        Derived { field: field.to_string(), how, derive: Arc::new(move |_, value, _| Some(self.stored(value))) }
     }
 }
 

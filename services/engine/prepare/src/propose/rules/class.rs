@@ -51,7 +51,7 @@ impl<'f> Class<'f> {
             return Self::Useless("its values are of several types".to_owned());
         };
         if field.distinct() <= 1 && field.events > 1 {
-            return Self::Useless(format!("it has one value alone, in {} events", count(field.events)));
+            return Self::Useless(format!("it always has the same value, in {} events", count(field.events)));
         }
         match shape {
             Shape::Flag => Self::Flag,

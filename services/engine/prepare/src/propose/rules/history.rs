@@ -116,7 +116,7 @@ fn with_item(facts: &Facts<'_>, kind: &Wanted<'_>, is_base: bool, draft: &mut Dr
         );
         draft.feature(&format!("{}_rate", kind.name), rate(format!("periods: [{}]", joined(&periods))), why);
         let keys = rate(format!("periods: [{longest}], normalize: {{weight: 10}}"));
-        let why = "the same, where items that were seldom seen get the rate of all".to_owned();
+        let why = "the same; an item that was seldom seen gets about the rate of all items".to_owned();
         draft.feature(&format!("{}_rate_smooth", kind.name), keys, why);
     }
     if is_base || facts.all_rules() || !joinable {
@@ -128,7 +128,7 @@ fn with_item(facts: &Facts<'_>, kind: &Wanted<'_>, is_base: bool, draft: &mut Dr
             "type: window_count, interaction: {top}, scope: item, bucket_size: 24h, windows: [{}]",
             joined(&periods)
         );
-        draft.feature(&format!("{}_recent", kind.name), keys, format!("{}: how often of late", told(kind)));
+        draft.feature(&format!("{}_recent", kind.name), keys, format!("{}: how often recently", told(kind)));
     }
 }
 

@@ -1,4 +1,4 @@
-//! Going on behind an element that cannot end.
+//! Continues after an element that cannot end.
 //!
 //! Its text is looked through again from right behind its beginning, and what follows it, until an element seems to begin
 //! (see [`super`]). All that is counted follows from bytes that were read, so that a file which grew is counted the same:
