@@ -238,9 +238,13 @@ impl Ingest {
             self.close_by_commits(first.timestamp().min(wall)).await?;
         }
         self.taken |= !events.is_empty();
-        self.encoded = Arc::new(texts::foresee(&self.plan, events.iter()).await);
-        for event in events {
-            self.one(event, wall).await?;
+        let mut events = events.into_iter();
+        while !events.as_slice().is_empty() {
+            let next = &events.as_slice()[..events.len().min(texts::EVENTS)];
+            self.encoded = Arc::new(texts::foresee(&self.plan, next.iter()).await);
+            for event in events.by_ref().take(texts::EVENTS) {
+                self.one(event, wall).await?;
+            }
         }
         self.encoded = Arc::default();
         Ok(())

@@ -31,9 +31,8 @@ impl Effects {
         Self { plan, store, settings, overlay, counters, coming: VecDeque::new(), unsure: false }
     }
 
-    /// Reads what a batch needs in two questions: what its events name, then what depends on that. Returns what models made of its
-    /// texts.
-    pub(super) async fn prefetch(&mut self, events: impl Iterator<Item = &Event> + Clone) -> Result<Encoded, Error> {
+    /// Reads what a batch needs in two questions: what its events name, then what depends on that.
+    async fn prefetch(&mut self, events: impl Iterator<Item = &Event> + Clone) -> Result<(), Error> {
         let mut named = Vec::new();
         for event in events.clone() {
             match event {
@@ -50,7 +49,6 @@ impl Effects {
             }
         }
         self.load(named).await?;
-        let encoded = texts::foresee(&self.plan, events.clone()).await;
         let mut dependent = Vec::new();
         for event in events {
             if let Event::Ranking(ranking) = event {
@@ -58,8 +56,7 @@ impl Effects {
                 dependent.extend(self.plan.follow(ranking, &Fetched::new(rows)));
             }
         }
-        self.load(dependent).await?;
-        Ok(encoded)
+        self.load(dependent).await
     }
 
     async fn load(&mut self, keys: Vec<Key>) -> Result<(), Error> {
@@ -80,9 +77,25 @@ impl Effects {
         super::fetch(&mut self.overlay, &*self.store, keys).await
     }
 
-    /// The effects of an event that `lane` brings at `wall` time, which event time does not go beyond: one event that is ahead
-    /// of the clock closes nothing. `encoded` is what models made of texts of the batch.
+    /// The effects of events, each with the place of its lane, at `wall` time. Event time does not go beyond that: one event that is
+    /// ahead of the clock closes nothing.
     pub(super) async fn add(
+        &mut self,
+        lanes: &mut [&mut Lane],
+        events: &[(usize, &Event)],
+        wall: Timestamp,
+    ) -> Result<(), Error> {
+        self.prefetch(events.iter().map(|(_, event)| *event)).await?;
+        for next in events.chunks(texts::EVENTS) {
+            let encoded = texts::foresee(&self.plan, next.iter().map(|(_, event)| *event)).await;
+            for &(lane, event) in next {
+                self.one(&mut *lanes[lane], event, &encoded, wall).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn one(
         &mut self,
         lane: &mut Lane,
         event: &Event,

@@ -202,10 +202,8 @@ impl Effects {
             several => by_time(&several.iter().map(|part| part.events).collect::<Vec<_>>()),
         };
         self.counters.known += (parts.iter().map(|part| part.events.len()).sum::<usize>() - fresh.len()) as u64;
-        let encoded = self.prefetch(fresh.iter().map(|(_, event)| *event)).await?;
-        for (part, event) in fresh {
-            self.add(parts[part].lane, event, &encoded, wall).await?;
-        }
+        let mut lanes: Vec<&mut Lane> = parts.iter_mut().map(|part| &mut *part.lane).collect();
+        self.add(&mut lanes, &fresh, wall).await?;
         // repetitions tell how far this writer has come, too
         for Part { lane, events, .. } in &mut *parts {
             events.iter().for_each(|event| lane.reach(event.timestamp().min(wall)));

@@ -121,10 +121,7 @@ impl Pipeline {
     async fn put(&mut self, shares: &[Share<'_>], lanes: &mut [Lane], wall: Timestamp) -> Result<(), Error> {
         let events: Vec<&[Event]> = shares.iter().map(|share| share.events).collect();
         let ordered = by_time(&events);
-        let encoded = self.effects.prefetch(ordered.iter().map(|(_, event)| *event)).await?;
-        for (part, event) in ordered {
-            self.effects.add(&mut lanes[part], event, &encoded, wall).await?;
-        }
+        self.effects.add(&mut lanes.iter_mut().collect::<Vec<_>>(), &ordered, wall).await?;
         for lane in lanes {
             let (slot, note) = watermark::note(lane.origin, lane.watermark, wall);
             self.effects.overlay.write(&watermark::key(&lane.lease.writer.0), slot, note);

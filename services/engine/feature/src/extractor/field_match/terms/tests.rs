@@ -283,7 +283,7 @@ fn features_of_one_analysis_share_the_terms_of_the_query() {
 #[test]
 fn a_changed_analysis_needs_a_new_number() {
     let texts = "The quick brown foxes' generalizations, possibly technology for us; l'avion des chemises rouges, die roten Schuhe, las camisas; příliš \
-                 žluťoučký kůň; größere Straße; το κόκκινο φόρεμα, ΤΟΥΣ ΑΥΤΗΣ; kırmızı ayakkabılar; الأحذية الحمراء; 我的红色连衣裙; 赤い靴を買う";
+                 žluťoučký kůň; größere Straße; το κόκκινο φόρεμα, ΤΟΥΣ ΑΥΤΗΣ; kırmızı ayakkabılar; Air™ ﬁn Ⅳ; الأحذية الحمراء; 我的红色连衣裙; 赤い靴を買う";
     let mut bytes = Vec::new();
     for language in Language::all() {
         for grams in [None, Some(3)] {
