@@ -2,12 +2,13 @@
 
 use crate::digest::Digest;
 use crate::{Clickthrough, Kind};
+use foldhash::fast::RandomState;
 use std::collections::HashSet;
 
 /// Remembers which records were read, over any number of parts: 16 bytes each.
 #[derive(Debug, Clone, Default)]
 pub struct Dedup {
-    seen: HashSet<u128>,
+    seen: HashSet<u128, RandomState>,
 }
 
 impl Dedup {

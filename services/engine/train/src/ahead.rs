@@ -38,7 +38,7 @@ pub(crate) fn each(
 
 /// The next records, as many as are handed over at once; none at the end.
 fn batch(mut records: impl Iterator<Item = rankwright_clickthrough::Result<Clickthrough>>) -> Decoded {
-    let (mut some, mut items) = (Vec::new(), 0);
+    let (mut some, mut items) = (Vec::with_capacity(AT_ONCE), 0);
     while some.len() < AT_ONCE && items < ITEMS_AT_ONCE {
         let Some(record) = records.next() else { break };
         items += record.as_ref().map_or(0, |record| record.items.len());

@@ -56,8 +56,8 @@ impl<'de> Visitor<'de> for Skipped {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self, A::Error> {
-        // the fields of `Shown`, without an id of its own
-        while items.next_element::<(&str, Option<f64>)>()?.is_some() {}
+        // the fields of `Shown`, with an id that is only bytes
+        while items.next_element::<(&[u8], Option<f64>)>()?.is_some() {}
         Ok(self)
     }
 }
