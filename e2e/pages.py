@@ -17,7 +17,7 @@ import sys
 
 WORDS = 35
 PAGE = (300, 1000)
-VAGUE = re.compile(r"\b(nobody|somebody|whoever|anew|former|formerly|so many|told of)\b", re.I)  # name the component that acts, and use the usual word
+VAGUE = re.compile(r"\b(nobody|somebody|whoever|anew|former|formerly|so many|so (?:long|often)(?! (?:that|as)\b)|told of)\b", re.I)  # name the component that acts, and use the usual word
 PLAIN = "name the component that acts, and use the usual word"
 MESSAGES = ("services/", "crds/", "operator/")
 OTHERS = re.compile(r"\b(tests?|benches|examples|contract|testing)(/|\.rs$)")  # files without messages

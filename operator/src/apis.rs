@@ -6,7 +6,7 @@ use kube::api::{ApiResource, GroupVersionKind};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// So long an answer counts: APIs come and go seldom.
+/// How long an answer counts: APIs come and go seldom.
 const FRESH: Duration = Duration::from_secs(60);
 
 /// An API that not every cluster has.

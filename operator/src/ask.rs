@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// More than any server says.
 const LONGEST: usize = 4 << 20;
 
-/// So long an address is not asked again that has not answered in time: twice as long each time, up to the last of these.
+/// How long an address that has not answered in time is not asked again: twice as long each time, up to the last of these.
 const SILENCES: [Duration; 2] = [Duration::from_secs(15), Duration::from_secs(120)];
 
 /// Stands before the address of a server whose port is encrypted.

@@ -26,10 +26,10 @@ use std::sync::Arc;
 /// A cluster makes a node within this time, where it makes any.
 const NODE_PATIENCE: SignedDuration = SignedDuration::from_mins(5);
 
-/// So long a pod may wait for its place before that is told.
+/// How long a pod may wait for its place before the status tells it.
 const PLACE_PATIENCE: SignedDuration = SignedDuration::from_secs(15);
 
-/// So long the node of a pod may set up its volumes and network before that is told.
+/// How long the node of a pod may set up its volumes and network before the status tells it.
 const SETUP_PATIENCE: SignedDuration = SignedDuration::from_secs(30);
 
 /// Of what a program said last, in bytes.
@@ -46,7 +46,7 @@ pub struct Observed {
     pub trainings: BTreeMap<String, Trained>,
     /// Why pods of the parts do not run.
     pub troubles: Vec<Trouble>,
-    /// Whether a pod waits for its node, or is being set up there, not for so long yet that this is told.
+    /// Whether a pod waits for its node, or is being set up there, too short a time for the status to tell it.
     pub begins: bool,
     /// Parts of which a pod runs.
     pub running: Vec<Component>,

@@ -136,7 +136,7 @@ pub struct Autoscaling {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1000000))]
     pub requests_per_second: Option<i32>,
-    /// So long the load has to be low before servers are taken away, in seconds.
+    /// How long the load has to be low before servers are taken away, in seconds.
     #[serde(default = "five_minutes")]
     #[schemars(range(min = 0, max = 3600))]
     pub scale_down_stabilization_seconds: i32,
@@ -357,7 +357,7 @@ pub struct Warmup {
     #[serde(default = "hundred")]
     #[schemars(range(min = 1, max = 100000))]
     pub sampled_requests: i32,
-    /// So long at most, in seconds.
+    /// How long it takes at most, in seconds.
     #[serde(default = "ten")]
     #[schemars(range(min = 1, max = 600))]
     pub duration_seconds: i32,

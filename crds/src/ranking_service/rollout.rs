@@ -30,7 +30,7 @@ pub struct RankRollout {
     #[serde(default = "five_seconds")]
     #[schemars(range(min = 0, max = 3600))]
     pub min_ready_seconds: i32,
-    /// A rollout without progress for so long counts as stuck, in seconds.
+    /// A rollout without progress for this many seconds counts as stuck.
     #[serde(default = "five_minutes")]
     #[schemars(range(min = 10, max = 86400))]
     pub progress_deadline_seconds: i32,
@@ -60,11 +60,11 @@ impl Default for RankRollout {
 )]
 #[serde(rename_all = "camelCase")]
 pub struct IngestRollout {
-    /// A new worker counts when it has been ready for so long, in seconds.
+    /// A new worker counts when it has been ready for this many seconds.
     #[serde(default)]
     #[schemars(range(min = 0, max = 3600))]
     pub min_ready_seconds: i32,
-    /// A rollout without progress for so long counts as stuck, in seconds.
+    /// A rollout without progress for this many seconds counts as stuck.
     #[serde(default = "five_minutes")]
     #[schemars(range(min = 10, max = 86400))]
     pub progress_deadline_seconds: i32,

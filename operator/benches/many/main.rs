@@ -15,7 +15,7 @@ use cluster::Cluster;
 use process::Process;
 use std::time::{Duration, Instant};
 
-/// Nothing is written for so long: then it is quiet.
+/// Nothing is written for this time: then it is quiet.
 const QUIET: Duration = Duration::from_secs(10);
 
 /// Longer than the operator waits before it looks at each resource again.

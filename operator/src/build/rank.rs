@@ -24,7 +24,7 @@ const REQUESTS: &str = "rankwright_rank_requests_per_second";
 /// Has Traefik speak TLS to the servers; others go by the protocol of the Service's port.
 pub(super) const TRAEFIK: &str = "traefik.ingress.kubernetes.io/service.serversscheme";
 
-/// So long a server goes on taking requests after it was told to end: until no node sends it any more.
+/// How long a server goes on taking requests after it was told to end: until no node sends it any more.
 const LEAVING_SECONDS: i64 = 5;
 
 /// What is left of the time to end when the last request has, unless that is short: what is on its way to Redis arrives.

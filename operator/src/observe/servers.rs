@@ -22,7 +22,7 @@ const WAITING: usize = 4;
 /// Services that are listened to at the same time. Those that share a store which is away all answer late.
 const LISTENED: usize = 1024;
 
-/// For so long a service need not be asked again for what it has said while it was listened to.
+/// How long a service need not be asked again for what it said while it was listened to.
 const FRESH: Duration = Duration::from_secs(5);
 
 /// Whom to ask.

@@ -12,7 +12,7 @@ use rankwright_crds::status::{ModelStatus, ModelTraining, TrainingStatus};
 /// Clocks of nodes differ by less.
 const CLOCKS: SignedDuration = SignedDuration::from_mins(1);
 
-/// So long after a training servers that have not taken its version up are looked at often.
+/// How long after a training servers that have not taken up its version are looked at often.
 const AWAITED: SignedDuration = SignedDuration::from_mins(2);
 
 /// The last training.

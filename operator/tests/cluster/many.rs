@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 const SERVICES: usize = 1000;
 
-/// Nothing happens for so long: then it is quiet.
+/// Nothing happens for this time: then it is quiet.
 const QUIET: Duration = Duration::from_secs(5);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

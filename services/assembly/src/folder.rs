@@ -23,9 +23,9 @@ pub use owner::as_owner;
 /// Name of the service that a state on disk belongs to: a folder has one.
 pub(crate) const SERVICE: &str = "default";
 
-/// Who finds the lock taken looks again so often,
+/// A process that finds the lock taken looks again this often,
 const PAUSE: Duration = Duration::from_millis(10);
-/// and waits so long at most.
+/// and waits at most this long.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Where the values of a configuration lie; click-throughs and models lie beside them.

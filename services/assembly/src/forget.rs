@@ -168,7 +168,7 @@ fn while_alone<'a>(engine: &'a Engine, subject: &'a Subject, mut told: Forgotten
         ];
         told.removed.splice(0..0, removed);
         let unlisted = |parts: u64| {
-            format!("{parts} parts that were not completely written, or removed, with all that is in them")
+            format!("parts that were not completely written, or removed, with all that is in them: {parts}")
         };
         told.removed.extend((parts.unlisted > 0).then(|| unlisted(parts.unlisted)));
         told.removed.extend(

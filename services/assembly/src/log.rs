@@ -228,7 +228,7 @@ impl Log {
         std::mem::take(&mut waiting.lines)
     }
 
-    /// Waits until all lines are written, at most so long.
+    /// Waits until all lines are written, at most this long.
     fn flush(&self, most: Duration) {
         let end = Instant::now() + most;
         self.0.empty.wait_while_until(&mut self.0.waiting.lock(), |waiting| waiting.bytes() > 0, end);

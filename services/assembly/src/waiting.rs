@@ -20,7 +20,7 @@ use tracing::warn;
 /// Between two attempts to reach a server.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// A store that says nothing for so long is one that lets a program wait: longer than it takes to be refused, several times.
+/// A store that says nothing for this time is one that lets a program wait: longer than it takes to be refused, several times.
 const SILENT: Duration = Duration::from_secs(10);
 
 /// For requests that run when the store is there at last.

@@ -12,7 +12,7 @@ pub(crate) const TASK: &str = "closer";
 pub(crate) const FORGETS: &str = "forget ";
 /// Filling a state beside the live one.
 pub(crate) const REBUILD: &str = "rebuild";
-/// A process that does not show itself for so long is followed by another.
+/// A process that does not show itself for this time is followed by another.
 pub(crate) const HELD: Duration = Duration::from_secs(10);
 /// Between two attempts to get a task that another process holds.
 pub(super) const AGAIN: Duration = Duration::from_millis(200);

@@ -16,9 +16,9 @@ use std::time::{Duration, Instant};
 use tracing::info;
 
 const ROOT: u32 = 0;
-/// Threads that have ended are gone after so long at most,
+/// Threads that have ended are gone after at most this time,
 const PATIENCE: Duration = Duration::from_secs(2);
-/// and looked for so often.
+/// and looked for this often.
 const PAUSE: Duration = Duration::from_millis(1);
 
 /// Has root go on as the user whose the state of a configuration is, or its click-throughs where no folder has the state; for good,

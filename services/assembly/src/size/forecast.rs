@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-/// Nothing is said before it was looked at for so long.
+/// Nothing is said before it was looked at for this time.
 const NEEDED: Duration = Duration::from_secs(30 * 60);
 /// What is older says little of the present.
 const KEPT: Duration = Duration::from_secs(24 * 3600);

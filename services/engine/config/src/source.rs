@@ -84,7 +84,7 @@ pub enum Offset {
     Latest,
     /// `ts=<time>`: from this time on.
     At(Timestamp),
-    /// `last=<duration>`: from so long before now on.
+    /// `last=<duration>`: from this long before now on.
     Last(Duration),
 }
 

@@ -136,7 +136,7 @@ pub struct Node {
 pub struct Cache {
     /// `maxSize`: entries per kind of cache; default 1024, 0 disables caching.
     pub max_size: usize,
-    /// `ttl`: dropped so long after the last read; default 1 hour.
+    /// `ttl`: dropped this long after the last read; default 1 hour.
     pub ttl: Duration,
     /// Whether `ttl` was given: only then may rows be cached without client tracking.
     pub ttl_given: bool,

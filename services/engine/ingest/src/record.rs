@@ -98,7 +98,7 @@ impl JoinId {
 }
 
 impl Closed {
-    /// About so many bytes it takes in memory.
+    /// About how many bytes it takes in memory.
     pub(crate) fn bytes(&self) -> usize {
         match self {
             Self::Ranking(open) => open.bytes(),
@@ -142,7 +142,7 @@ impl Open {
         Self { last: ranking.timestamp, ranking, width, rows, interactions: Vec::new(), bytes }
     }
 
-    /// About so many bytes it takes in memory.
+    /// About how many bytes it takes in memory.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }

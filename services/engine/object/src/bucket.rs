@@ -19,7 +19,7 @@ pub struct Bucket {
     endpoint: Arc<str>,
 }
 
-/// What the SDK does not try again, we do so often.
+/// How many times we try what the SDK does not try again.
 const ATTEMPTS: u32 = 4;
 
 impl Bucket {

@@ -19,7 +19,7 @@ const ANSWER: Duration = Duration::from_secs(30);
 /// The slowest line that an upload is given time for, in bytes a second.
 const SLOWEST: u64 = 128 << 10;
 
-/// Requests are tried so often: throttling, errors of the service and of the network.
+/// Requests are tried this many times: throttling, errors of the service and of the network.
 const ATTEMPTS: u32 = 4;
 
 /// A client for a bucket, and the address that it asks.

@@ -16,7 +16,7 @@ use tokio::task::JoinHandle;
 
 pub(crate) use crate::dial::Whereabouts;
 
-/// A server that did not answer is left alone for so long: those who ask meanwhile are told at once.
+/// A server that did not answer is left alone for this time: callers get its failure at once meanwhile.
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// A server, with a connection that is shared by all its users, and opened again when it breaks.

@@ -47,7 +47,7 @@ fn main() {
     println!("{MADE} were killed while they made their state, and others opened it");
 }
 
-/// Starts the child, kills it so long after its folder came, and returns the last position it printed.
+/// Starts the child, kills it this long after its folder came, and returns the last position it printed.
 fn kill_at_birth(path: &Path, after: Duration) -> u64 {
     let program = std::env::current_exe().expect("this program has a path");
     let mut child = Command::new(program).env(CHILD, path).stdout(Stdio::piped()).spawn().expect("starts");

@@ -224,13 +224,13 @@ pub enum Error {
     },
     /// What is stored is damaged, all of it.
     #[error(
-        "model {model:?}: nothing to learn from: of the click-throughs that are stored none can be read, {stretches} stretches are damaged or cut short"
+        "model {model:?}: nothing to learn from: of the click-throughs that are stored none can be read, damaged or cut parts: {damaged}"
     )]
     Damaged {
         /// Name of the model.
         model: String,
-        /// How many stretches.
-        stretches: u64,
+        /// How many parts are damaged or cut short.
+        damaged: u64,
     },
     /// The click-throughs could not be read.
     #[error("failed to read click-throughs")]

@@ -61,7 +61,7 @@ pub(crate) enum Verdict {
 }
 
 impl Verdict {
-    /// Of a training that takes so many bytes, as far as it is known how much there is.
+    /// Of a training that takes this many bytes, as far as it is known how much there is.
     pub(crate) fn of(needed: u64, available: Option<u64>) -> Self {
         let Some(available) = available else { return Self::Fits };
         let excess = Excess { needed, available };

@@ -293,7 +293,7 @@ impl Recommending<'_> {
         let interactions = || kinds.iter().map(|kind| (*kind).to_owned()).collect();
         Some(match (read, reading.selected) {
             (0, _) if !reading.losses.is_empty() => {
-                Error::Damaged { model: model(), stretches: reading.losses.cut + reading.losses.damaged }
+                Error::Damaged { model: model(), damaged: reading.losses.cut + reading.losses.damaged }
             }
             (0, _) => Error::Empty { model: model() },
             (rankings, 0) => Error::NoneSelected { model: model(), rankings },

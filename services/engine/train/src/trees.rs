@@ -226,7 +226,7 @@ pub(crate) fn nothing(model: &str, config: &LambdaMart, reading: &Reading) -> Er
     let model = model.to_owned();
     match *reading {
         Reading { rankings: 0, ref losses, .. } if !losses.is_empty() => {
-            Error::Damaged { model, stretches: losses.cut + losses.damaged }
+            Error::Damaged { model, damaged: losses.cut + losses.damaged }
         }
         Reading { rankings: 0, alone: 0, .. } => Error::Empty { model },
         Reading { rankings: 0, alone: interactions, ref examples, .. } => {

@@ -24,9 +24,9 @@ use std::time::{Duration, Instant};
 pub(crate) const WRITER: &str = "closer";
 /// In milliseconds.
 const WARN_EVERY: i64 = 60_000;
-/// It has stood still where it has not looked at who is there for so long.
+/// It has stood still where it has not looked for other processes for this time.
 const GAP: Duration = Duration::from_secs(30);
-/// Who works for so long asks whether it is its turn yet before anything is brought away.
+/// A closer that works for this long asks whether it is still its turn before anything is brought away.
 const LONG: Duration = Duration::from_secs(2);
 /// Most records of a batch. What they have in common, such as the items that they show, is written once for all.
 const BATCH: usize = 4000;

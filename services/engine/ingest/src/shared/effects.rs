@@ -95,13 +95,7 @@ impl Effects {
         Ok(())
     }
 
-    async fn one(
-        &mut self,
-        lane: &mut Lane,
-        event: &Event,
-        encoded: &Encoded,
-        wall: Timestamp,
-    ) -> Result<(), Error> {
+    async fn one(&mut self, lane: &mut Lane, event: &Event, encoded: &Encoded, wall: Timestamp) -> Result<(), Error> {
         lane.reach(event.timestamp().min(wall));
         self.counters.see(event);
         match event {

@@ -211,7 +211,7 @@ impl Watermarks {
         Ok(watermarks)
     }
 
-    /// One more who is waited for, has come so far, and was silent for so long.
+    /// One more who is waited for, has come so far, and was silent for this time.
     fn wait_for(&mut self, at: Timestamp, silent: Duration, partition: impl FnOnce() -> Option<String>) {
         if self.lowest.is_none_or(|lowest| at < lowest) {
             self.lowest = Some(at);

@@ -50,7 +50,7 @@ impl Frequent {
         });
     }
 
-    /// Texts that were counted so often at least, the most frequent first.
+    /// Texts that were counted at least this often, the most frequent first.
     pub(super) fn at_least(&self, least: u64) -> Vec<(&str, u64)> {
         let mut found: Vec<(&str, u64)> = self
             .counts

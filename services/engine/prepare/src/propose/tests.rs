@@ -343,6 +343,11 @@ fn a_rare_kind_that_comes_late_keeps_rankings_open() {
     assert_eq!(session(0, 0), (60, false));
     assert_eq!(session(45, 9000), (43_200, true), "fewer than one in a hundred interactions");
     assert_eq!(session(45, 60), (1800, false), "too few to say that none comes later");
+    assert_eq!(
+        session(45, 0),
+        (1800, false),
+        "the frequent kind comes later, and decides: too few of the other all the same"
+    );
     assert_eq!(session(60, 60), (300, false));
     assert_eq!(session(3, 9000), (1800, false), "three say nothing");
 }

@@ -85,7 +85,7 @@ impl Connection {
         self.turn(|doing| doing < BUSY, BUSY)
     }
 
-    /// The answer to the request is known. It has so many bytes.
+    /// The answer to the request is known, and its size.
     pub(super) fn answered(&self, bytes: usize) {
         if self.turn(|doing| doing == BUSY || doing == BODY, ANSWER) {
             self.hold(Held::Answer, bytes);

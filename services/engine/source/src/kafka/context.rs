@@ -16,7 +16,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedSender;
 
-/// A broker that has not answered for so long confirms nothing; in microseconds.
+/// A broker that has not answered for this time confirms nothing; in microseconds.
 const FRESH: i64 = 2_000_000;
 
 /// What the client tells, besides messages.

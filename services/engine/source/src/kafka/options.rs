@@ -32,11 +32,11 @@ const DEFAULTS: [(&str, &str); 8] = [
     ("client.id", "rankwright"),
     ("fetch.max.bytes", "8388608"),
     ("fetch.queue.backoff.ms", "10"), // a second by default: reading would stutter at a full queue
-    ("fetch.wait.max.ms", "200"),     // the end of a partition is known after so long
+    ("fetch.wait.max.ms", "200"),     // the end of a partition is known after this time
     ("max.partition.fetch.bytes", "1048576"),
     ("queued.max.messages.kbytes", "16384"),
     ("statistics.interval.ms", "1000"), // lag, and whether the broker still answers
-    ("topic.metadata.refresh.interval.ms", "30000"), // new partitions are found after so long
+    ("topic.metadata.refresh.interval.ms", "30000"), // new partitions are found after this time
 ];
 
 /// Milliseconds without a heartbeat after which a reader is away: the default of librdkafka.

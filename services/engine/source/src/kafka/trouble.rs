@@ -70,7 +70,7 @@ impl Trouble {
         Ok(())
     }
 
-    /// When to ask whether the topic that was there is lost, after so long.
+    /// When to ask whether the topic that was there is lost.
     pub(super) fn asks_at(&self, gone_after: Duration) -> Option<Instant> {
         let next = |missing: Missing| missing.asked.map_or(missing.since + gone_after, |asked| asked + AGAIN);
         self.missing.map(next)

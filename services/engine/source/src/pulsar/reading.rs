@@ -9,7 +9,7 @@ use rankwright_event::Timestamp;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Nothing has come for so long: there is no more, as far as the broker tells of others,
+/// Nothing has come for this time: there is no more, as far as the broker tells of others,
 const QUIET: Duration = Duration::from_secs(1);
 /// or as far as anybody knows.
 const SLOW: Duration = Duration::from_secs(10);

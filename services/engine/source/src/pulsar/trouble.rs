@@ -16,7 +16,7 @@ pub(super) struct Trouble {
     subscription: String,
     /// It worked at some time.
     worked: bool,
-    /// Since when the topic is missing that was there; after so long it is lost.
+    /// Since when the topic is missing that was there; after `gone_after` it is lost.
     missing: Option<Instant>,
     gone_after: Duration,
     /// The last warning, until it is over.

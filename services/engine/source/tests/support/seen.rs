@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::time::timeout;
 
-/// No answer takes so long.
+/// No answer takes this long.
 pub(crate) const LONG: Duration = Duration::from_secs(120);
 
 /// Small batches, and a clock that stands at 10 seconds.

@@ -157,7 +157,7 @@ impl Tested {
         }
         let losses = &self.reading.losses;
         if losses.cut + losses.damaged > 0 {
-            notes.push(format!("{} stretches of click-throughs are damaged and left out", losses.cut + losses.damaged));
+            notes.push(format!("damaged parts of the click-throughs were left out: {}", losses.cut + losses.damaged));
         }
         notes
     }
