@@ -82,7 +82,7 @@ pub struct Plan {
     pub known_import: Option<String>,
     /// Why ingest does not run the image, or the configuration, that it should.
     pub held: Option<String>,
-    /// Whether the Deployment of the ingest workers is left as it is.
+    /// Whether the Deployment of the ingest workers is left as it is: other settings may go with the new configuration alone.
     pub ingest_stays: bool,
     /// What works, and probably not as meant.
     pub warnings: Vec<String>,
@@ -200,7 +200,7 @@ fn unproven(resolved: &Resolved, configuration: &Rendered) -> Option<String> {
     let [configured, _] = resolved.ingest.as_ref()?.digests.as_ref()?;
     let changes = *configured != configuration.ingest_digest;
     let is_tried = resolved.rank.as_ref().is_some_and(|rank| rank.replicas > 0);
-    let text = "goes on with the previous configuration until a rank server has started with the new one";
+    let text = "goes on with the previous configuration, and all other changes of the workers wait, until a rank server has started with the new one";
     (changes && is_tried && !resolved.started.contains(&configuration.digest)).then(|| text.to_owned())
 }
 

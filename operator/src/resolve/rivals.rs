@@ -9,7 +9,7 @@ use rankwright_crds::ranking_service::{Redis, RedisMode};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Another resource that names the same state.
+/// Another resource that names the same state, or still works on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rival {
     /// Its namespace.
@@ -18,7 +18,7 @@ pub struct Rival {
     pub name: String,
     /// Whether it was there before, so that the state is its own.
     pub older: bool,
-    /// Whether its programs have run.
+    /// Whether its programs have worked on that state, as far as is known.
     pub ran: bool,
 }
 
@@ -33,7 +33,7 @@ struct Place {
     databases: BTreeSet<i32>,
 }
 
-/// The other resources that name the state of this one, the oldest first.
+/// The other resources that name the state of this one, or still work on it, the oldest first.
 pub fn rivals(service: &RankingService, services: &[Arc<Guarded>]) -> Vec<Rival> {
     among(service, services.iter().filter_map(|other| other.0.as_ref().ok()))
 }
@@ -42,13 +42,17 @@ fn among<'a>(service: &RankingService, others: impl Iterator<Item = &'a RankingS
     let (place, uid) = (Place::of(service), &service.metadata.uid);
     // there may be thousands, of which hardly any has the name
     let named = others.filter(|other| has_name(other, &place.service) && other.metadata.uid != *uid);
-    let mut rivals: Vec<&RankingService> = named.filter(|other| Place::of(other).meets(&place)).collect();
-    rivals.sort_by_key(|rival| turn(rival));
+    let meets = |other: &&RankingService| Place::of(other).meets(&place) || works_there(other, service);
+    let mut rivals: Vec<&RankingService> = named.filter(meets).collect();
+    rivals.sort_by_key(|rival| turn(rival, service));
     let rival = |rival: &RankingService| Rival {
         namespace: rival.namespace().unwrap_or_default(),
         name: rival.name_any(),
-        older: turn(rival) < turn(service),
-        ran: rival.status.as_ref().is_some_and(|status| status.rank.is_some()),
+        older: turn(rival, service) < turn(service, rival),
+        ran: rival
+            .status
+            .as_ref()
+            .is_some_and(|status| status.rank.is_some() && (status.state.is_none() || works_for(rival, service))),
     };
     rivals.into_iter().map(rival).collect()
 }
@@ -64,16 +68,21 @@ fn has_name(service: &RankingService, name: &str) -> bool {
 }
 
 /// The one of two that was there before has the lesser one: it works in this place already, or else it is older.
-fn turn(service: &RankingService) -> (bool, Option<Timestamp>, Option<String>) {
-    (!works_there(service), service.creation_timestamp().map(|time| time.0), service.uid())
+fn turn(one: &RankingService, other: &RankingService) -> (bool, Option<Timestamp>, Option<String>) {
+    (!works_for(one, other), one.creation_timestamp().map(|time| time.0), one.uid())
 }
 
-/// Whether the state that a resource has worked on lies where it names one now. Its author may have moved it here since.
-fn works_there(service: &RankingService) -> bool {
-    let Some(state) = service.status.as_ref().and_then(|status| status.state.as_ref()) else { return false };
-    let (now, namespace) = (status::place(service), service.namespace().unwrap_or_default());
+/// Whether a resource has worked in the place that it shares with another one.
+fn works_for(one: &RankingService, other: &RankingService) -> bool {
+    works_there(one, one) || works_there(one, other)
+}
+
+/// Whether the state that a resource has worked on lies where the other one names one now. Its author may have moved it since.
+fn works_there(one: &RankingService, other: &RankingService) -> bool {
+    let Some(state) = one.status.as_ref().and_then(|status| status.state.as_ref()) else { return false };
+    let (now, namespace) = (status::place(other), one.namespace().unwrap_or_default());
     let ((servers, database), (_, wanted)) = (parts(&state.place), parts(&now));
-    let there = Place::of(service).servers;
+    let there = Place::of(other).servers;
     database == wanted && servers.split(',').any(|address| there.contains(&resolved(address, &namespace)))
 }
 
@@ -232,6 +241,31 @@ mod tests {
         }
         let other_database = working(second, "redis.data:6379/3 (shop)");
         assert!(is_first(&first, &other_database));
+    }
+
+    #[test]
+    fn one_that_was_refused_elsewhere_is_the_first_in_the_place_where_it_works_on() {
+        let moved = working(made("a", "shop", 2, at("other.data")), "redis.data:6379/0 (shop)");
+        let newcomer = made("b", "shop", 1, at("redis.data.svc"));
+        let found = among(&newcomer, std::iter::once(&moved));
+        assert!(found.len() == 1 && found[0].older, "{found:?}");
+        assert!(among(&moved, std::iter::once(&newcomer)).is_empty(), "it names another place");
+        let gone = working(moved, "other.data:6379/0 (shop)");
+        assert!(among(&newcomer, std::iter::once(&gone)).is_empty(), "it works elsewhere now");
+    }
+
+    #[test]
+    fn one_that_was_refused_in_the_place_of_another_one_has_not_worked_there() {
+        let owner = working(made("b", "shop", 2, at("redis.data")), "redis.data:6379/0 (shop)");
+        let ran = |state: Value| {
+            let mut rival = made("a", "shop", 1, at("redis.data"));
+            let rank = json!({"replicas": 1, "readyReplicas": 1, "ready": "1/1", "selector": "", "endpoint": ""});
+            rival.status = serde_json::from_value(json!({"rank": rank, "state": state})).unwrap();
+            among(&owner, std::iter::once(&rival))[0].ran
+        };
+        assert!(!ran(json!({"id": "s", "place": "other.data:6379/0 (shop)"})));
+        assert!(ran(json!({"id": "s", "place": "redis.data.svc:6379/0 (shop)"})));
+        assert!(ran(Value::Null), "no server has told where it works");
     }
 
     #[test]

@@ -60,7 +60,7 @@ pub(super) fn conditions(facts: &Facts<'_>, told: &Told<'_>, before: &[Condition
     let trained = trained(facts, told.models, told.training);
     let ready = ready(facts, &configuration, [&rank, &ingest], [&store, &intact]);
     let available = available(&rank, workloads.rank.as_ref());
-    let progress = progress(facts, &ready, [&rank, &ingest]);
+    let progress = progress(facts, told.state, &ready, [&rank, &ingest]);
     let others = [
         ("RankServerReady", rank.verdict),
         ("IngestReady", ingest.verdict),

@@ -2,11 +2,13 @@
 
 use super::conditions::{Holds, Verdict};
 use super::parts::counts;
+use super::state::is_here;
 use super::{Facts, Reason};
 use crate::Error;
 use crate::deletion::Cleaning;
 use crate::labels::Component;
 use k8s_openapi::api::apps::v1::{Deployment, DeploymentCondition};
+use rankwright_crds::status::StateStatus;
 
 /// How far a part is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,7 +112,12 @@ pub(super) fn available(rank: &Part, deployment: Option<&Deployment>) -> Verdict
 
 /// `Reconciling` or `Stalled`, in the sense of kstatus: what is wanted is on its way, or a person has to act. Neither, where
 /// the operator can only wait, as while the state store is away.
-pub(super) fn progress(facts: &Facts<'_>, ready: &Verdict, parts: [&Part; 2]) -> Option<(&'static str, Verdict)> {
+pub(super) fn progress(
+    facts: &Facts<'_>,
+    state: Option<&StateStatus>,
+    ready: &Verdict,
+    parts: [&Part; 2],
+) -> Option<(&'static str, Verdict)> {
     if ready.holds == Holds::True {
         return None;
     }
@@ -125,7 +132,8 @@ pub(super) fn progress(facts: &Facts<'_>, ready: &Verdict, parts: [&Part; 2]) ->
         (None, None) => {
             let conflict = facts.applied.is_some_and(|applied| !applied.conflicts.is_empty());
             let held = facts.plan.is_some_and(|plan| plan.held.is_some());
-            let lost = ready.reason == Reason::StateLost;
+            // a person has acted where the service moves away from it
+            let lost = ready.reason == Reason::StateLost && state.is_some_and(|state| is_here(facts.service, state));
             (conflict || lost || any(Course::Stuck), any(Course::Moving) || held)
         }
     };

@@ -39,10 +39,11 @@ pub(super) fn state(facts: &Facts<'_>, before: Option<&StateStatus>) -> Option<S
     })
 }
 
-/// Whether all rank servers are what the resource asks for now.
+/// Whether all rank servers have the configuration that the resource asks for now; other objects may be refused meanwhile.
 fn is_carried_out(facts: &Facts<'_>) -> bool {
     let rank = facts.workloads.rank.as_ref().and_then(resolve::rolled_out);
-    facts.failure.is_none() && rank.is_some_and(|rank| rank.complete)
+    let Some((rank, plan)) = rank.zip(facts.plan) else { return false };
+    rank.complete && rank.digests.is_some_and(|[configuration, _]| configuration == plan.configuration.digest)
 }
 
 /// The import with the state that it filled: it is lost exactly while another state is there.
@@ -56,8 +57,9 @@ pub(super) fn import(
         return Some(import);
     };
     // an import makes a second generation: before servers say so, they may tell of the state that it replaced
-    let is_filled =
-        state.replaced_by.is_none() && facts.observed.heard.said.iter().any(|said| said.store.generation > 1);
+    let is_filled = state.replaced_by.is_none()
+        && is_here(facts.service, state)
+        && facts.observed.heard.said.iter().any(|said| said.store.generation > 1);
     import.state = import.state.or_else(|| is_filled.then(|| state.id.clone()));
     let Some(filled) = &import.state else { return Some(import) };
     let lost = filled != state.replaced_by.as_ref().unwrap_or(&state.id);
@@ -85,6 +87,11 @@ pub(super) fn intact(service: &RankingService, state: Option<&StateStatus>) -> V
         service.name_any()
     );
     Verdict::no(Reason::StateLost, message)
+}
+
+/// Whether the state lies where the resource names one now; after a move, that of before is told until all servers have moved.
+pub(super) fn is_here(service: &RankingService, state: &StateStatus) -> bool {
+    state.place == place(service)
 }
 
 /// Where the state lies, in words: somewhere else there is another one.

@@ -6,11 +6,11 @@ mod schedules;
 
 use super::*;
 use crate::ask::{Model, Said, Store};
-use crate::labels::Component;
+use crate::labels::{CONFIGURATION_DIGEST, Component, REFERENCES_DIGEST};
 use crate::observe::{Heard, Trouble};
 use crate::testing::{planned, service};
 use crate::validate::Refusal;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta, Time};
 use rankwright_crds::ranking_service::Training;
 use rankwright_crds::status::ImportPhase;
 
@@ -255,7 +255,18 @@ fn told_after(before: RankingServiceStatus, observed: &Observed) -> RankingServi
 }
 
 fn told_of(over: Value, before: RankingServiceStatus, observed: &Observed) -> RankingServiceStatus {
-    told_from(over, Some(before), &working(), observed)
+    let workloads = running(over.clone());
+    told_from(over, Some(before), &workloads, observed)
+}
+
+/// Parts that work, of which rank servers have the configuration of a service with this in its spec.
+fn running(over: Value) -> Workloads {
+    let mut rank = deployment(2, 2, 2, 2);
+    let digests =
+        [(CONFIGURATION_DIGEST, planned(over).unwrap().configuration.digest), (REFERENCES_DIGEST, "0".to_owned())];
+    let annotations = Some(digests.map(|(key, digest)| (key.to_owned(), digest)).into());
+    rank.spec.as_mut().unwrap().template.metadata = Some(ObjectMeta { annotations, ..ObjectMeta::default() });
+    Workloads { rank: Some(rank), ..working() }
 }
 
 #[test]

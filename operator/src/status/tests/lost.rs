@@ -63,6 +63,56 @@ fn a_state_lies_in_another_place_once_all_servers_work_there() {
 }
 
 #[test]
+fn servers_that_were_left_with_the_configuration_of_before_tell_of_the_former_place() {
+    let before = told(json!({}), &working(), &server("s1", 1, None, &[]));
+    let elsewhere = json!({"stateStore": {"redis": {"port": 6380}}});
+    // the ConfigMap of the new one has another owner
+    let kept = told_from(elsewhere, Some(before.clone()), &running(json!({})), &server("s1", 1, None, &[]));
+    assert_eq!(kept.state, before.state);
+}
+
+#[test]
+fn a_state_lies_in_another_place_also_while_an_object_without_a_part_in_it_is_refused() {
+    let over = || json!({"stateStore": {"redis": {"port": 6380}}});
+    let (mut service, plan) = (service(over()), planned(over()).unwrap());
+    service.status = Some(told(json!({}), &working(), &server("s1", 1, None, &[])));
+    let refused = Box::new(kube::Error::LinesCodecMaxLineLengthExceeded);
+    let failure = Error::Apply { child: "PodMonitor shop".to_owned(), source: refused };
+    let (observed, workloads) = (server("s2", 1, None, &[]), running(over()));
+    let facts = Facts {
+        service: &service,
+        plan: Some(&plan),
+        applied: None,
+        failure: Some(&failure),
+        cleaning: None,
+        observed: &observed,
+        workloads: &workloads,
+    };
+    let state = of(&facts, Timestamp::UNIX_EPOCH).state.unwrap();
+    assert_eq!((state.id.as_str(), state.place.as_str()), ("s2", "redis:6380/0"));
+}
+
+#[test]
+fn an_import_that_ends_during_a_move_has_not_filled_the_state_of_the_former_place() {
+    let done = || Some(crate::testing::job("import", json!({"conditions": [{"type": "Complete", "status": "True"}]})));
+    let importing = |workloads: Workloads| Workloads { import: done(), ..workloads };
+    let before = told_from(imported(), None, &importing(working()), &server("s1", 2, None, &[]));
+    assert_eq!(before.import.as_ref().unwrap().state.as_deref(), Some("s1"));
+    let moved = || {
+        let mut over = imported();
+        over["import"]["attempt"] = json!(2);
+        over["stateStore"] = json!({"redis": {"port": 6380}});
+        over
+    };
+    let rolling = Workloads { rank: Some(deployment(2, 1, 3, 2)), ..working() };
+    let ended = told_from(moved(), Some(before), &importing(rolling), &server("s1", 2, None, &[]));
+    assert_eq!((phase(&ended), ended.import.as_ref().unwrap().state.as_deref()), (ImportPhase::Complete, None));
+    let there = told_from(moved(), Some(ended), &importing(running(moved())), &server("s2", 2, None, &[]));
+    assert_eq!(verdict(&there, "StateIntact"), "True Intact");
+    assert_eq!((phase(&there), there.import.unwrap().state.as_deref()), (ImportPhase::Complete, Some("s2")));
+}
+
+#[test]
 fn the_state_of_another_master_of_the_same_sentinels_is_another_one() {
     let at = |master: &str| {
         let redis = json!({"host": null, "mode": "Sentinel", "nodes": ["a:26379"], "masterName": master});

@@ -101,6 +101,18 @@ fn a_rollout_beyond_its_deadline_is_stalled() {
 }
 
 #[test]
+fn a_lost_state_is_stalled_until_the_service_moves_away_from_it() {
+    let before =
+        || serde_json::from_value(json!({"state": {"id": "s1", "place": "redis:6379/0", "replacedBy": "s2"}})).ok();
+    let rolling = with_rank(deployment(2, 1, 3, 2));
+    let here = told_from(json!({}), before(), &rolling, &saying("v1"));
+    assert_eq!(course(&here).as_deref(), Some("Stalled True StateLost"));
+    let elsewhere = json!({"stateStore": {"redis": {"port": 6380}}});
+    let moves = told_from(elsewhere, before(), &rolling, &saying("v1"));
+    assert_eq!(course(&moves).as_deref(), Some("Reconciling True StateLost"));
+}
+
+#[test]
 fn a_normal_first_start_is_no_news() {
     let first = |deployment: Deployment| {
         let begins = progressing(deployment, "ReplicaSetUpdated");

@@ -51,6 +51,7 @@ fn workers_stay_as_they_are_until_a_rank_server_has_started_with_a_changed_confi
         let children = build::desired(&plan);
         let workers = children.iter().find(|child| child.name() == "Deployment shop-ingest").unwrap();
         assert_eq!(workers.mode == Mode::Keep, plan.held.is_some());
+        assert!(plan.held.iter().all(|held| held.contains("all other changes of the workers wait")));
         plan.held.is_some()
     };
     let (new, theirs) = (&wanted.configuration.digest, &wanted.configuration.ingest_digest);

@@ -58,6 +58,8 @@ async fn a_rollout_stops_at_the_first_server_that_would_serve_less_and_former_on
     cluster.told("shop", "Available", "True", "RequestsAnswered").await;
     let (stopped, mut former) = (servers(&cluster, false).await, servers(&cluster, true).await);
     assert_eq!((stopped.len(), former.len()), (1, 2), "one server got the change");
+    // models are trained on what they prepare
+    cluster.configured("shop-ingest", "has the change", |text| text.contains("item.cost")).await;
 
     // one of the others is evicted
     let gone = former.pop_first().unwrap();
