@@ -2,6 +2,7 @@
 
 use rankwright_e2e::events::{DURABLE, cheap_wins, click, item, ranking};
 use rankwright_e2e::folder::{folder, names};
+use rankwright_e2e::many::launch;
 use rankwright_e2e::program::{Ended, clean, command, run};
 use rankwright_e2e::redis::Redis;
 use rankwright_e2e::{Service, http, ports, wait};
@@ -290,6 +291,18 @@ fn a_service_with_a_token_wants_it_for_what_is_not_public() {
     service.feedback(&cheap_wins(200));
     service.settle();
     browse(&tools, "token", &service, &["open-sesame"]);
+}
+
+#[test]
+fn a_rank_server_shows_its_page_and_says_what_it_leaves_to_others() {
+    const MODELS: &str = "models: {keep: {type: noop}, mix: {type: shuffle, maxPositionChange: 3}}\n";
+    const API: &str = "api: {host: 127.0.0.1, port: 0, page: {enabled: true}}\n";
+    let (Some(tools), Some(redis)) = (tools(), Redis::for_tests()) else { return };
+    let (folder, service) = (folder(), redis.own_service("rank-server-page"));
+    let config = format!("state: {{type: redis, {}}}\n{MODELS}{API}", redis.keys());
+    let server = launch("rank-server", &config, &service, folder.path());
+    server.post("/rank/keep", &ranking("asked", 300, "jane", &["a", "b", "c", "d"])).ok();
+    browse(&tools, "rank-server", &server, &[]);
 }
 
 #[test]

@@ -2,6 +2,8 @@
 
 use rankwright_e2e::events::{DURABLE, at, cheap_wins, item, ranking};
 use rankwright_e2e::http::{self, Answer};
+use rankwright_e2e::many::launch;
+use rankwright_e2e::redis::Redis;
 use rankwright_e2e::{Launch, Service};
 use serde_json::{Value, json};
 
@@ -76,6 +78,7 @@ fn a_real_request_is_ranked_again_and_its_items_are_looked_up() {
 fn what_is_configured_is_shown_without_its_secrets_to_those_who_have_the_token() {
     let folder = tempfile::tempdir().expect("there is room for temporary files");
     let config = CONFIG.replace("api: {", "api: {token: hunter2, analytics: false, ");
+    let config = config.replace(", imageOrigins: [\"https://cdn.example\"]", "");
     let service = Service::serve(&config, folder.path());
     for path in [
         "/configuration",
@@ -98,6 +101,11 @@ fn what_is_configured_is_shown_without_its_secrets_to_those_who_have_the_token()
     assert_eq!(told["configuration"]["features"][0]["name"], "price");
     let defaults = told["defaults"].as_array().expect("a list");
     assert!(defaults.contains(&json!("api.limits.drainTimeout")) && !defaults.contains(&json!("api.port")), "{told}");
+    let page = &told["configuration"]["api"]["page"];
+    assert_eq!((&page["enabled"], &page["imageOrigins"]), (&json!(true), &json!([])));
+    for path in ["api.page.enabled", "api.page.imageOrigins"] {
+        assert!(defaults.contains(&json!(path)), "{path} in {told}");
+    }
     assert!(told["warnings"][0].as_str().is_some_and(|text| text.contains("analytics is ignored")), "{told}");
 }
 
@@ -143,6 +151,36 @@ fn a_page_that_is_off_leaves_nothing() {
     for path in ["/page", "/requests", "/models", "/configuration", "/items/a", "/assets/main.js"] {
         assert_eq!(service.get(path).refusal().0, "not_found", "{path}");
     }
+}
+
+#[test]
+fn a_rank_server_whose_page_is_on_answers_what_the_page_needs_and_says_what_it_does_not_do() {
+    let Some(redis) = Redis::for_tests() else { return };
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let config = CONFIG.replace("{type: memory}", &format!("{{type: redis, {}}}", redis.keys()));
+    let config = config.replace("page: {", "page: {enabled: true, ");
+    let server = launch("rank-server", &config, &redis.own_service("page"), folder.path());
+    let page = browse(&server, "/").ok();
+    assert!(header(&page, "content-type").starts_with("text/html"), "{page:?}");
+    for asset in assets(&page.text) {
+        browse(&server, &format!("/{}", asset.trim_start_matches('/'))).ok();
+    }
+    let settings = server.get("/page").ok().json();
+    assert_eq!((&settings["item"]["title"], &settings["sample"]), (&json!("title"), &json!(100)));
+    let forgets = settings["forgetUnavailable"].as_str().unwrap_or_default();
+    assert!(forgets.contains("rankwright forget"), "{settings}");
+    let status = server.status();
+    assert_eq!((&status["phase"], &status["store"]["type"]), (&json!("ready"), &json!("redis")));
+    assert_eq!(status["models"]["plain"]["purpose"], "order");
+    server.post("/rank/plain", &ranking("r1", 5, "visitor", &["a", "b"])).ok();
+    assert_eq!(server.get("/requests").ok().json()["requests"][0]["request"]["id"], "r1");
+    let shown = server.get("/configuration").ok().json();
+    assert_eq!(shown["configuration"]["api"]["page"]["enabled"], true);
+    assert!(!shown["defaults"].to_string().contains("api.page.enabled"), "{shown}");
+    let unavailable = server.get("/evaluation").ok().json()["unavailable"].clone();
+    let (code, message, _) = server.post("/evaluation", &json!({})).refusal();
+    assert_eq!((code.as_str(), Some(message.as_str())), ("not_available", unavailable.as_str()));
+    assert!(message.contains("rankwright evaluate"), "{message}");
 }
 
 #[test]

@@ -116,4 +116,19 @@ impl Load {
         };
         (0..count).map(request).collect()
     }
+
+    /// The same, of 100 items whose fields fill the body to this number of bytes.
+    pub(crate) fn full_requests(&self, bytes: usize, count: usize) -> Vec<String> {
+        const ITEMS: usize = 100;
+        const FIELD: usize = r#""fields":[{"name":"note","value":""}],"#.len();
+        let full = |body: String| {
+            let text = "n".repeat((bytes.saturating_sub(body.len()) / ITEMS).saturating_sub(FIELD));
+            let fields = json!([{"name": "note", "value": text}]); // no feature reads it
+            let mut request: Value = serde_json::from_str(&body).expect("it was written");
+            let items = request["items"].as_array_mut().into_iter().flatten();
+            items.for_each(|item| item["fields"] = fields.clone());
+            request.to_string()
+        };
+        self.requests(ITEMS, count).into_iter().map(full).collect()
+    }
 }

@@ -6,6 +6,7 @@ use crate::table::Table;
 use crate::wrk::{self, Figures};
 use crate::{Effort, median, process};
 use rankwright_e2e::{Service, http};
+use serde_json::Value;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -82,6 +83,7 @@ fn cost_of_page(load: &Load, effort: Effort, folder: &Path, table: &mut Table) {
         let api = format!("api: {{host: 127.0.0.1, port: 0, page: {{enabled: {enabled}}}}}\n");
         Service::standalone(&format!("{}{api}", load.config), &load.events, folder)
     });
+    let memory = memory_of_page(load, &services);
     let mut turns = [const { Vec::new() }; 2];
     for _ in 0..TURNS {
         for (service, figures) in services.iter().zip(&mut turns) {
@@ -90,13 +92,39 @@ fn cost_of_page(load: &Load, effort: Effort, folder: &Path, table: &mut Table) {
     }
     let [with, without] = turns.map(|figures| shown(wrk::median_of(&figures)));
     table.add("rank, 100 items, 1 connection, with the page", with, "as without it", format!("without {without}"));
-    // the page keeps what it has shown about versions
-    for path in ["/models".to_owned(), format!("/models/{}/features", load.model)] {
-        services[0].get(&path).ok();
-    }
-    let [with, without] = services.map(|service| process::memory(service.pid()).0);
+    let [with, without] = memory;
     let measured = format!("{:.1} MB", with - without);
     table.add("resident memory, with the page less without", measured, "5 MB", format!("without {without:.0} MB"));
+}
+
+/// Resident memory of a service with the page and of one without it, once the page keeps as much as it can: full requests of
+/// each model, what it has shown about versions, and an evaluation with its worst lists. Before other requests, because a sample
+/// that is full takes one a second.
+fn memory_of_page(load: &Load, services: &[Service; 2]) -> [f64; 2] {
+    const SAMPLED: usize = 100; // `api.page.sample`
+    const SAMPLE_BYTES: usize = 3 << 20;
+    let status = services[0].status();
+    let ranks = |model: &Value| ["order", "learnedOrder"].iter().any(|purpose| model["purpose"] == *purpose);
+    let models = status["models"].as_object().into_iter().flatten();
+    let rankers: Vec<&String> = models.filter(|(_, model)| ranks(model)).map(|(name, _)| name).collect();
+    let full = load.full_requests(SAMPLE_BYTES / rankers.len() / SAMPLED, SAMPLED + 1);
+    for service in services {
+        for model in &rankers {
+            full.iter().for_each(|body| drop(service.post_text(&format!("/rank/{model}"), body).ok()));
+        }
+    }
+    let page = &services[0];
+    for path in ["/models".to_owned(), format!("/models/{}/features", load.model)] {
+        page.get(&path).ok();
+    }
+    let evaluation = || page.get("/evaluation").ok().json();
+    if evaluation()["unavailable"].is_null() {
+        page.post_text("/evaluation", "{}").ok();
+        page.until("evaluated", || evaluation()["running"].is_null());
+        let last = evaluation()["last"].clone();
+        assert!(last["report"].is_object(), "{}", last["problem"]);
+    }
+    services.each_ref().map(|service| process::memory(service.pid()).0)
 }
 
 /// Bytes of resident memory that an item of an open ranking takes, and those that the program counts.

@@ -247,7 +247,7 @@ export type FeatureColumn = {
   /** Of all trees of the version. */
   gain: number | null;
   name: string;
-  /** In the newest rank requests, in the same bins; null where there are none. */
+  /** In the newest rank requests, in the same bins; null where there are none, and of a column that training does not tell of. */
   now: ValueSpread | null;
   /** In the lists that the version learned from; null where the version does not tell. */
   training: ValueSpread | null;
@@ -326,7 +326,7 @@ export type ModelFeature = {
 export type ModelFeatures = {
   /** In the order of the model. */
   features: ModelFeature[];
-  /** Their items that were looked at: of a long list 50, spread evenly. */
+  /** Their items that were looked at: of a long list at most 50, spread evenly. */
   items: number;
   model: string;
   /** Why no more were looked at, where the values of one could not be had. */
@@ -339,10 +339,14 @@ export type ModelFeatures = {
   version: string | null;
 };
 
+/** What a model is for. */
+export type ModelPurpose = "order" | "learnedOrder" | "popular" | "similar";
+
 /** A model, and what of it answers. */
 export type ModelStatus = {
   /** A version answers that is in memory alone: where versions are kept, none is left. */
   lost?: true;
+  purpose: ModelPurpose;
   /** A version that should answer, and does not. */
   refused?: Refused;
   /** As the configuration says. */
@@ -370,6 +374,7 @@ export type ModelVersions = {
   name: string;
   /** The version that the configuration names. */
   pinned: string | null;
+  purpose: ModelPurpose;
   /** The newest version that its gate refused, unless one was trained since. It is not stored. */
   refused: GateRefusal | null;
   /** The version that answers here. */

@@ -33,7 +33,7 @@ macro_rules! plain {
     };
 }
 
-plain!(bool, u16, u64, usize, f64, String);
+plain!(bool, u16, u64, usize, f64, String, Vec<String>);
 
 /// Types of which a default is one of a few words.
 macro_rules! words {

@@ -25,6 +25,17 @@ pub struct Shown {
     pub environment: BTreeMap<String, String>,
 }
 
+impl Shown {
+    /// Fills in a default of the program, unless something else stands under this path of keys.
+    pub fn fill(&mut self, path: &[&str], value: Value) {
+        let given = self.configuration.pointer(&format!("/{}", path.join("/")));
+        if given.is_none_or(Value::is_null) {
+            put(&mut self.configuration, path, value);
+            self.defaults.push(path.join("."));
+        }
+    }
+}
+
 /// What a text says together with an environment; nothing where the text is no YAML.
 pub fn shown(text: &str, environment: &Environment) -> Shown {
     let nothing = |root: &Node| matches!(&root.data, Data::Scalar { text, plain: true } if scalar::is_null(text));

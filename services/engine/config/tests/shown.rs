@@ -77,6 +77,23 @@ models: {shop: {type: lambdamart, backend: {type: lightgbm}, weights: {click: 1}
         assert!(!defaults.iter().any(|default| default == path), "{path} in {defaults:?}");
     }
     assert!(configuration["api"].get("tls").is_none(), "{configuration}");
+    assert_eq!(configuration["api"]["page"]["imageOrigins"], json!([]));
+    assert!(defaults.contains(&"api.page.imageOrigins".to_owned()), "{defaults:?}");
+}
+
+#[test]
+fn a_default_of_the_program_stands_where_the_text_says_nothing() {
+    let path = "api.page.enabled".to_owned();
+    for text in ["", "api: {page: {sample: 1}}", "api: {page: {enabled: ~}}"] {
+        let mut shown = of(text);
+        shown.fill(&["api", "page", "enabled"], true.into());
+        assert_eq!(shown.configuration["api"]["page"]["enabled"], true, "{text}");
+        assert!(shown.defaults.contains(&path), "{text}");
+    }
+    let mut shown = of("api: {page: {enabled: false}}");
+    shown.fill(&["api", "page", "enabled"], true.into());
+    assert_eq!(shown.configuration["api"]["page"]["enabled"], false);
+    assert!(!shown.defaults.contains(&path));
 }
 
 #[test]

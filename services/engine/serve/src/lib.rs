@@ -42,7 +42,7 @@ pub use http::{Peer, STATE, STORES, Waiting};
 pub use inference::{Embedding, TextModel};
 pub use load::{Candidate, Found, LoadError, Loader, Published, Trial, untrained};
 pub use metrics::Metrics;
-pub use models::{Loaded, Models, Refused, Served, Version};
+pub use models::{Loaded, Models, Purpose, Refused, Served, Version};
 pub use plugin::{
     Compared, Evaluated, Evaluation, Fed, FeedError, Feedback, Forget, ForgetError, Forgotten, Status, TrainError,
     Training, WorstRequest,

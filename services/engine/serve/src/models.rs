@@ -38,6 +38,21 @@ pub struct Slot {
     pub(crate) metrics: Arc<ModelMetrics>,
 }
 
+/// What a model is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "ModelPurpose")]
+pub enum Purpose {
+    /// It orders lists, and learns nothing.
+    Order,
+    /// It learns from features how to order lists.
+    LearnedOrder,
+    /// It recommends what many visitors want.
+    Popular,
+    /// It recommends items that go with those of the request.
+    Similar,
+}
+
 /// What a model answers with.
 #[derive(Clone)]
 pub enum Current {
@@ -174,6 +189,16 @@ impl Slot {
     /// Type in the configuration.
     pub fn kind(&self) -> &'static str {
         self.definition.type_name()
+    }
+
+    /// What it is for.
+    pub fn purpose(&self) -> Purpose {
+        match self.definition {
+            config::Model::Shuffle { .. } | config::Model::Noop => Purpose::Order,
+            config::Model::LambdaMart(_) => Purpose::LearnedOrder,
+            config::Model::Trending(_) => Purpose::Popular,
+            config::Model::Als(_) | config::Model::Semantic(_) => Purpose::Similar,
+        }
     }
 
     /// What answers now.

@@ -144,9 +144,12 @@ pub(crate) async fn rehearse(app: &App, ranker: &dyn Ranker, ranking: &Ranking) 
     Ok(outcome.scores.iter().all(|score| score.is_finite()))
 }
 
-/// The rows of a request's items, and nothing more. The error says why they cannot be had.
-pub(crate) async fn rows(app: &App, ranker: &dyn Ranker, body: &[u8]) -> Result<Vec<f32>, String> {
-    let ranking = decode_ranking_request(body).map_err(|error| error.to_string())?;
+/// The rows of a request's items, and nothing more; a longer list is thinned out evenly to `most` items first. The error says
+/// why they cannot be had.
+pub(crate) async fn rows(app: &App, ranker: &dyn Ranker, body: &[u8], most: usize) -> Result<Vec<f32>, String> {
+    let mut ranking = decode_ranking_request(body).map_err(|error| error.to_string())?;
+    let (count, mut places) = (ranking.items.len(), 0..);
+    ranking.items.retain(|_| count <= most || places.next().is_some_and(|place: usize| place * most % count < most));
     let outcome = compute(app, ranker, &ranking, &Asked::now(Explain::Features)).await;
     outcome.map(|outcome| outcome.rows).map_err(|error| error.to_string())
 }

@@ -1,6 +1,6 @@
 //! What is known of the stored versions of models, and which of them serves.
 
-use crate::models::Slot;
+use crate::models::{Purpose, Slot};
 use rankwright_model::{
     Metadata, Refusal, Round, StoreError, TrainingRecord, Verdict, Version, VersionId, VersionStore,
 };
@@ -15,6 +15,7 @@ pub(crate) struct ModelVersions<'a> {
     name: &'a str,
     /// As the configuration says.
     kind: &'static str,
+    purpose: Purpose,
     /// The version that answers here.
     serving: Option<String>,
     /// The version that is the current one where versions are stored.
@@ -170,6 +171,7 @@ impl<'a> ModelVersions<'a> {
         Self {
             name: slot.name(),
             kind: slot.kind(),
+            purpose: slot.purpose(),
             serving: slot.version(),
             current: current.map(|id| id.to_string()),
             pinned: slot.pinned(),

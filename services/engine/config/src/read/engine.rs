@@ -65,7 +65,7 @@ fn page(section: Section<'_>) -> Page {
         sample: section.or("sample", default.sample, |value| value.whole(0..=1000)),
         show_ids: section.or("showIds", default.show_ids, |value| value.boolean()),
         item: section.get("item").and_then(|value| value.section()).map(page_item),
-        image_origins: section.get("imageOrigins").map(|value| image_origins(&value)).unwrap_or_default(),
+        image_origins: section.or("imageOrigins", default.image_origins, |value| Some(image_origins(&value))),
     };
     section.finish();
     page

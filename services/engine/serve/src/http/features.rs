@@ -19,14 +19,18 @@ use axum::response::Response;
 use rankwright_model::{Bin, Metadata, Spread, StoreError, VersionId};
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Rank requests that are looked at. A feature of visitors has one value for all items of a request, so a few would say little.
 const REQUESTS: usize = 100;
-/// Items of each, spread evenly over a longer list,
+/// Items of each at most, spread evenly over a longer list,
 const ITEMS_EACH: usize = 50;
 /// and items whose values are computed at most.
 const ITEMS: usize = 100_000;
+/// Columns at most: as many as a version records of its training.
+const COLUMNS: usize = 256;
+/// Values that are kept at most, and values that are computed at once: 2 MB of each.
+const VALUES: usize = 1 << 19;
 
 /// What the features of a model hold, in training and now.
 #[derive(Serialize, JsonSchema)]
@@ -39,7 +43,7 @@ struct ModelFeatures {
     /// Names of the models that these are for.
     #[serde(rename = "requestsOf")]
     requests_of: BTreeSet<String>,
-    /// Their items that were looked at: of a long list 50, spread evenly.
+    /// Their items that were looked at: of a long list at most 50, spread evenly.
     items: usize,
     /// Why no more were looked at, where the values of one could not be had.
     problem: Option<String>,
@@ -62,7 +66,7 @@ struct FeatureColumn {
     gain: Option<f64>,
     /// In the lists that the version learned from; null where the version does not tell.
     training: Option<ValueSpread>,
-    /// In the newest rank requests, in the same bins; null where there are none.
+    /// In the newest rank requests, in the same bins; null where there are none, and of a column that training does not tell of.
     now: Option<ValueSpread>,
 }
 
@@ -93,7 +97,28 @@ struct Now {
     items: usize,
     problem: Option<String>,
     /// By column.
-    values: Vec<Vec<f32>>,
+    values: BTreeMap<usize, Vec<f32>>,
+}
+
+/// What is looked at of a row and of a request, so that memory has bounds whatever the width of a row.
+struct Look {
+    columns: Vec<usize>,
+    /// Of each request.
+    items: usize,
+    /// Of each request, whose rows are computed.
+    rows: usize,
+}
+
+impl Look {
+    /// The columns that training tells of; where it tells of none, the first ones.
+    fn of(width: usize, told: impl Fn(&usize) -> bool) -> Self {
+        let mut columns: Vec<usize> = (0..width).filter(told).take(COLUMNS).collect();
+        if columns.is_empty() {
+            columns.extend(0..width.min(COLUMNS));
+        }
+        let items = (VALUES / REQUESTS / columns.len().max(1)).min(ITEMS_EACH);
+        Self { columns, items, rows: (VALUES / width.max(1)).max(1) }
+    }
 }
 
 pub(super) async fn get(_: Allowed, State(app): State<App>, path: Name) -> Result<Response, Failure> {
@@ -144,7 +169,7 @@ async fn told(app: &App, slot: &Slot) -> Result<ModelFeatures, Failure> {
         Current::Missing(_) => slot.bare(),
     };
     let (now, groups) = match loaded {
-        Some(ranker) => (now(app, slot, ranker).await?, ranker.features()),
+        Some(ranker) => (now(app, slot, ranker, known.as_ref()).await?, ranker.features()),
         None => (Now::default(), Default::default()),
     };
     let features = groups.iter().map(|group| feature(group, known.as_ref(), &now)).collect();
@@ -154,12 +179,13 @@ async fn told(app: &App, slot: &Slot) -> Result<ModelFeatures, Failure> {
 }
 
 /// Computes the rows of the newest requests that are kept of a model.
-async fn now(app: &App, slot: &Slot, ranker: &dyn Ranker) -> Result<Now, Failure> {
-    let width = ranker.features().last().map_or(0, |last| last.columns.end);
-    let mut now = Now { values: vec![Vec::new(); width], ..Now::default() };
+async fn now(app: &App, slot: &Slot, ranker: &dyn Ranker, known: Option<&Metadata>) -> Result<Now, Failure> {
+    let (width, mut now) = (ranker.features().last().map_or(0, |last| last.columns.end), Now::default());
     if width == 0 {
         return Ok(now);
     }
+    let training = |column: &usize| known.and_then(|known| known.record.values.get(&known.columns.get(*column)?.name));
+    let look = Look::of(width, |column| training(column).is_some());
     let mut kept = app.page().ok_or_else(off)?.sample.all();
     kept.retain(|sampled| sampled.relevant.is_none()); // lists of an evaluation are old, and have no fields of items
     // requests for another model have values as well
@@ -170,16 +196,16 @@ async fn now(app: &App, slot: &Slot, ranker: &dyn Ranker) -> Result<Now, Failure
         if computed >= ITEMS {
             break;
         }
-        match rank::rows(app, ranker, &sampled.body).await {
+        match rank::rows(app, ranker, &sampled.body, look.rows).await {
             Ok(rows) => {
                 let items = rows.len() / width;
-                let taken = items.min(ITEMS_EACH);
+                let taken = items.min(look.items);
                 computed += items;
                 (now.requests, now.items) = (now.requests + 1, now.items + taken);
                 now.requests_of.insert(sampled.model.clone());
                 for row in (0..taken).map(|place| place * items / taken) {
-                    let values = rows[row * width..][..width].iter().enumerate();
-                    values.for_each(|(column, value)| now.values[column].push(*value));
+                    let row = &rows[row * width..][..width];
+                    look.columns.iter().for_each(|column| now.values.entry(*column).or_default().push(row[*column]));
                 }
             }
             Err(problem) => {
@@ -202,8 +228,7 @@ fn feature(group: &FeatureColumns, known: Option<&Metadata>, now: &Now) -> Model
             None => (format!("{} {}", group.name, place + 1), false),
         };
         let training = known.and_then(|known| known.record.values.get(&name));
-        let values = now.values.get(column).filter(|_| now.items > 0).cloned();
-        let now = values.map(|values| match training {
+        let now = now.values.get(&column).cloned().map(|values| match training {
             Some(training) => training.like(values),
             None => Spread::of(values, categorical),
         });
@@ -222,5 +247,33 @@ impl ValueSpread {
     fn of(spread: &Spread) -> Self {
         let bin = |&Bin { from, to, share }: &Bin| ValueBin { from, to, share };
         Self { missing: spread.missing, bins: spread.bins.iter().map(bin).collect() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_and_rows_take_two_megabytes_at_most_whatever_the_width() {
+        for width in [1, 30, 256, 2_000, 100_000, 1_000_000] {
+            for every in [1, 1_000, usize::MAX] {
+                let Look { columns, items, rows } = Look::of(width, |column| *column > 0 && column % every == 0);
+                assert!(!columns.is_empty() && items > 0 && rows > 0, "{width} columns");
+                assert!(REQUESTS * items * columns.len() * size_of::<f32>() <= 2 << 20, "{width} columns");
+                assert!(rows == 1 || rows * width * size_of::<f32>() <= 2 << 20, "{width} columns");
+            }
+        }
+    }
+
+    #[test]
+    fn columns_are_those_of_training_and_of_few_all_items_are_looked_at() {
+        let wide = Look::of(100_000, |column| column % 1_000 == 7);
+        assert_eq!((wide.columns.len(), wide.columns[1], wide.rows), (100, 1_007, 5));
+        let untold = Look::of(100_000, |_| false);
+        assert_eq!((untold.columns.len(), untold.columns[255], untold.items), (256, 255, 20));
+        let usual = Look::of(30, |_| true);
+        assert_eq!((usual.columns.len(), usual.items), (30, ITEMS_EACH));
+        assert!(usual.rows > 10_000, "the longest list that a service takes");
     }
 }

@@ -4,7 +4,7 @@ use crate::app::{App, Phase};
 use crate::http::openapi::{Operation, Schemas};
 use crate::http::{json, peer};
 use crate::inference::Told;
-use crate::models::{Current, Refused, Registry, Slot, Version};
+use crate::models::{Current, Purpose, Refused, Registry, Slot, Version};
 use crate::plugin;
 use axum::extract::{Request, State};
 use axum::response::Response;
@@ -40,6 +40,7 @@ struct Model {
     /// As the configuration says.
     #[serde(rename = "type")]
     kind: &'static str,
+    purpose: Purpose,
     #[serde(flatten)]
     current: Loaded,
     /// Versions that there are, from the oldest on.
@@ -134,7 +135,7 @@ impl Model {
         };
         let Registry { versions, refused } = slot.registry();
         let versions = versions.map(|versions| versions.to_vec());
-        Self { kind: slot.kind(), current, versions, lost: slot.is_lost(), refused }
+        Self { kind: slot.kind(), purpose: slot.purpose(), current, versions, lost: slot.is_lost(), refused }
     }
 }
 

@@ -123,6 +123,30 @@ async fn a_state_that_does_not_answer_is_told_beside_what_training_saw() {
 }
 
 #[tokio::test]
+async fn of_very_wide_rows_a_few_items_and_columns_are_looked_at() {
+    let values: Vec<String> = (0..100_000).map(|value| format!("b{value}")).collect();
+    let feature =
+        format!("{{name: brand, type: string, field: item.brand, encode: onehot, values: [{}]}}", values.join(", "));
+    let model = "{type: lambdamart, backend: {type: xgboost}, weights: {click: 1}, features: [brand]}";
+    let config = format!("features: [{feature}]\nmodels: {{wide: {model}}}\n");
+    let (parsed, _) = Config::parse(&config, "test").unwrap();
+    let service = Service::cold(&config, |builder| builder).await;
+    let versions = Arc::<MemoryVersions>::default();
+    let loader = Arc::new(Published::new(&parsed.features, service.state.clone(), versions));
+    let app = App::builder(&parsed, service.state.clone(), loader).page(Front::new(Router::new())).build().unwrap();
+    app.prepare().await;
+    let service = Service { app, ..service };
+    for _ in 0..3 {
+        service.post("/rank/wide", priced(&[None; 40])).await;
+    }
+    let told = told(&service, "wide").await;
+    assert_eq!((&told["requests"], &told["items"], &told["problem"]), (&json!(3), &json!(15), &Value::Null));
+    let columns = told["features"][0]["columns"].as_array().unwrap();
+    assert!(columns.len() >= 100_000);
+    assert_eq!(columns.iter().filter(|column| column["now"].is_object()).count(), 256);
+}
+
+#[tokio::test]
 async fn only_models_that_rank_have_features() {
     let (service, _) = trained(&[1.0]).await;
     service.get("/models/similar/features").await.error(404, "wrong_model_type", None);

@@ -25,10 +25,12 @@ async fn status_tells_models_versions_and_the_store() {
     assert_eq!(status["version"], env!("CARGO_PKG_VERSION"));
     assert_eq!(status["phase"], "ready");
     assert!(status["uptimeSeconds"].is_u64());
-    let shop = json!({"type": "lambdamart", "state": "loaded", "version": "1", "trainedAt": "2021-11-14T16:25:00Z", "metrics": {"NDCG@10": 0.6}});
+    let shop = json!({"type": "lambdamart", "purpose": "learnedOrder", "state": "loaded", "version": "1", "trainedAt": "2021-11-14T16:25:00Z", "metrics": {"NDCG@10": 0.6}});
     assert_eq!(status["models"]["shop"], shop);
     assert_eq!(status["models"]["new"]["reason"], "model new is not trained yet");
     assert_eq!(status["models"]["similar"]["state"], "missing");
+    let purposes = ["plain", "dice", "similar"].map(|name| status["models"][name]["purpose"].clone());
+    assert_eq!(purposes, ["order", "order", "similar"]);
     assert_eq!(
         status["store"],
         json!({"type": "memory", "durable": false, "answers": true, "problem": null, "entities": 1, "bytes": null, "cache": null})

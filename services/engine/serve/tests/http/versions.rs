@@ -53,6 +53,7 @@ async fn versions_are_listed_with_what_is_known_of_them() {
     assert_eq!(models.len(), 5);
     let shop = models.iter().find(|model| model["name"] == "shop").unwrap();
     assert_eq!((&shop["kind"], &shop["serving"], &shop["pinned"]), (&json!("lambdamart"), &json!("1"), &json!(null)));
+    assert_eq!(shop["purpose"], "learnedOrder");
     assert_eq!(shop["current"], second.id().as_str());
     let expected = json!({
         "version": first.id().as_str(), "trained": 1_000, "metrics": {"NDCG@10": 0.6}, "trees": 9, "bytes": 7,

@@ -1,0 +1,20 @@
+// A rank server, which does not train, evaluate or forget: run(visitor). Its models keep and mix lists. One of four items was asked for.
+export async function run(visitor) {
+  const page = await visitor.open();
+  for (const link of await page.locator("nav a").all()) {
+    await link.click();
+    await page.locator("main h1").waitFor();
+    await page.waitForFunction(() => !document.querySelector("main").innerText.includes("Loading…"));
+    await visitor.accessible(page, `${await page.locator("main h1").innerText()} of a rank server`);
+  }
+
+  await page.goto(`${visitor.url}/#/try?model=keep&other=mix`);
+  await page.waitForFunction(() => document.querySelector("[role=listbox]")?.children.length === 4);
+
+  await page.goto(`${visitor.url}/#/evaluation`);
+  const reason = page.locator(".note", { hasText: "There is nothing to compare here." });
+  await reason.waitFor();
+  visitor.matches(await reason.innerText(), /rankwright evaluate --config/);
+  visitor.equal(await page.getByRole("button", { name: "Evaluate", exact: true }).count(), 0, "nothing can be begun");
+  await visitor.close(page);
+}
