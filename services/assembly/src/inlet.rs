@@ -184,7 +184,7 @@ impl Inlet {
                     return info!("rankings are closed later: another process has begun to write, or closes them");
                 }
                 Err(ingest::Error::LostLease { .. }) => {
-                    return debug!("another process has begun to write: closing begins again");
+                    return debug!("a writer has begun: closing begins again");
                 }
                 Err(error) => waits = Some(("rankings are closed later", error)),
             }

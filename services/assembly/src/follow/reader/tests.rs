@@ -311,7 +311,7 @@ async fn what_open_rankings_take_is_not_known_where_memory_does_not_hold_them() 
 #[tokio::test]
 async fn the_only_process_is_not_told_that_there_is_another_one() {
     let (_, log) = status_of_stream(Arc::new(MemoryStore::default())).await;
-    assert!(log.contains("DEBUG") && log.contains("another process has begun to write: closing begins again"), "{log}");
+    assert!(log.contains("DEBUG") && log.contains("a writer has begun: closing begins again"), "{log}");
     assert!(!log.contains("another process"), "{log}");
 }
 
