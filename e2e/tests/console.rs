@@ -339,7 +339,8 @@ fn pictures_of_items_come_from_the_origins_that_are_named_alone() {
     let Some(tools) = tools() else { return };
     for (written, origin) in [("https://CDN.shop:443/", "https://cdn.shop"), ("*", "*")] {
         let folder = folder();
-        let page = format!("page: {{item: {{title: title, image: picture}}, imageOrigins: ['{written}']}}");
+        let page =
+            format!("page: {{showIds: true, item: {{title: title, image: picture}}, imageOrigins: ['{written}']}}");
         let config = format!(
             "state: {{type: memory}}\nfeatures: []\nmodels: {{keep: {{type: noop}}}}\napi: {{host: 127.0.0.1, port: 0, {page}}}\n"
         );
@@ -409,11 +410,18 @@ fn a_service_that_waits_for_its_store_has_its_page_already() {
 }
 
 #[test]
-fn what_is_under_way_is_shown() {
-    const CONFIG: &str =
-        "models: {popular: {type: trending, weights: [{interaction: click, decay: 0.9, window: 7d}]}}\n";
+fn what_is_under_way_and_what_is_wrong_is_shown() {
+    const CONFIG: &str = "
+state: {type: memory, cache: {}}
+api: {host: 127.0.0.1, port: 0, page: {sample: 0}}
+features: [{name: price, type: number, field: item.price}]
+models:
+  keep: {type: noop}
+  m: {type: lambdamart, weights: {click: 1}, features: [price]}
+  popular: {type: trending, weights: [{interaction: click, decay: 0.9, window: 7d}]}
+";
     let Some(tools) = tools() else { return };
     let folder = folder();
-    let service = Service::serve(&with_page(CONFIG), folder.path());
+    let service = Service::serve(CONFIG, folder.path());
     browse(&tools, "under-way", &service, &[]);
 }

@@ -5,14 +5,8 @@
  * Inversions are counted while a copy is merge sorted.
  */
 export function kendall(first: readonly string[], second: readonly string[]): number | null {
-  const places = new Map(second.map((id, place) => [id, place]));
-  const seen = new Set<string>();
-  const order: number[] = [];
-  for (const id of first) {
-    const place = places.get(id);
-    if (place !== undefined && !seen.has(id)) order.push(place);
-    seen.add(id);
-  }
+  const at = places(second);
+  const order = first.flatMap((item) => at.get(item) ?? []);
   const n = order.length;
   return n < 2 ? null : 1 - (4 * inversions(order)) / (n * (n - 1));
 }
@@ -32,9 +26,15 @@ function inversions(values: number[]): number {
   return found;
 }
 
-/** Where each item of a list stands, from 0; of an item that is there twice, its first place. */
-export function places(list: readonly string[]): Map<string, number> {
-  const found = new Map<string, number>();
-  list.forEach((id, place) => found.has(id) || found.set(id, place));
-  return found;
+/** Where each item of a list stands, from 0. */
+export const places = (list: readonly string[]) => new Map(list.map((item, place) => [item, place]));
+
+/** Names of items: their ids, and after that of one that was there already, how often it was. */
+export function apart(ids: readonly string[]): string[] {
+  const seen = new Map<string, number>();
+  return ids.map((id) => {
+    const before = seen.get(id) ?? 0;
+    seen.set(id, before + 1);
+    return before === 0 ? id : `${id}\n${before}`;
+  });
 }

@@ -71,8 +71,7 @@ export function written(text: string, time: string | number): unknown {
   const trimmed = text.trim();
   if (!trimmed) throw new Error("There is nothing here yet. Paste a request, or ids of items.");
   if (!/^[{[]/.test(trimmed)) {
-    const ids = [...new Set(trimmed.split(/[\s,;]+/).filter(Boolean))];
-    return { id: "try", timestamp: String(time), items: ids.map((id) => ({ id })) };
+    return { id: "try", timestamp: String(time), items: trimmed.split(/[\s,;]+/).filter(Boolean).map((id) => ({ id })) };
   }
   const wrong = mistake(trimmed);
   if (wrong) throw new Error(`This is not JSON yet. ${wrong}`);

@@ -25,10 +25,15 @@ export class Visitor {
   refusals = new Set();
   /** Origins of pictures that the service names. */
   origins = new Set();
+  /** Method and path of each endpoint that /openapi.json describes. */
+  documented = [];
 
   static async start(url) {
     const visitor = new Visitor();
     visitor.url = url.replace(/\/$/, "");
+    const { paths } = await visitor.ask("/openapi.json");
+    const pattern = (path) => path.split(/\{\w+\}/).map((text) => text.replace(/\W/g, "\\$&")).join("[^/]+");
+    visitor.documented = Object.entries(paths).flatMap(([path, methods]) => Object.keys(methods).map((method) => new RegExp(`^${method} ${pattern(path)}$`, "i")));
     visitor.browser = await chromium.launch({ executablePath: process.env.RANKWRIGHT_CHROMIUM ?? "/usr/bin/chromium", args: FLAGS });
     return visitor;
   }
@@ -64,8 +69,12 @@ export class Visitor {
       const url = request.url();
       const picture = request.resourceType() === "image" && this.origins.has(new URL(url).origin);
       if (!url.startsWith(`${this.url}/`) && !/^(data|blob):/.test(url) && !picture) page.faults.push(`a request to ${url}`);
+      const call = `${request.method()} ${new URL(url).pathname}`;
+      if (request.resourceType() === "fetch" && !this.isDocumented(call)) page.faults.push(`${call} is not documented`);
     });
   }
+
+  isDocumented = (call) => this.documented.some((endpoint) => endpoint.test(call));
 
   /** Asserts that nothing was noticed, and closes the window. */
   async close(page) {
@@ -135,6 +144,21 @@ export class Visitor {
   async texts(page, selector) {
     await page.locator(selector).first().waitFor();
     return page.locator(selector).allInnerTexts();
+  }
+
+  /** The commands of all buttons of a view that copy one; each calls a documented endpoint. */
+  async commands(page, view) {
+    const buttons = page.getByRole("button", { name: /^Copy as curl|^Copied$/ });
+    const known = await buttons.count();
+    this.check(known > 0, `${view} has a command of curl`);
+    for (let at = 0; at < known; at++) {
+      await buttons.nth(at).click();
+      await page.waitForFunction((button) => button.innerText === "Copied", await buttons.nth(at).elementHandle());
+      const text = await page.evaluate(() => navigator.clipboard.readText());
+      const [, url] = /^curl -s .*'(http:\S+)'$/s.exec(text) ?? [];
+      const call = url?.startsWith(`${this.url}/`) && `${/ -(X POST|d) /.test(text) ? "POST" : "GET"} ${new URL(url).pathname}`;
+      this.check(call && this.isDocumented(call), `${view}: ${text}`);
+    }
   }
 
   /** The text that a button copies. */

@@ -85,7 +85,7 @@ export function Evaluation() {
         </section>
       )}
       {last?.problem && <p class="note bad">There is no report. {sentence(last.problem)}</p>}
-      {last?.report && <Ended ended={last.ended} began={last.began} />}
+      {last?.report && <Ended {...last} />}
       {last?.report && <ReportOf report={last.report} ended={last.ended} />}
       <History models={trained} />
       {data && (
@@ -114,11 +114,11 @@ function Runs({ rankings, began }: { rankings: number; began: number }) {
   );
 }
 
-function Ended({ ended, began }: { ended: number; began: number }) {
+function Ended({ ended, began, compared: { models, by } }: { ended: number; began: number; compared: Compared }) {
   const now = useNow();
   return (
     <p class="quiet">
-      Evaluated {ago(ended, now)}, in {duration((ended - began) / 1000)}. The service keeps this report until it stops.
+      Evaluated {ago(ended, now)}, in {duration((ended - began) / 1000)}: {models.length ? models.join(", ") : "all models, as they answered then"}{by && `; broken down by ${by}`}. The service keeps this report until it stops.
     </p>
   );
 }

@@ -1,7 +1,7 @@
 // Metrics of a model from version to version, as each training measured them.
 
-import { has } from "../api";
-import { type Cell, Download, Which } from "../parts";
+import { get, has } from "../api";
+import { type Cell, Curl, Download, Which } from "../parts";
 import { change, href, route } from "../route";
 import { count, moment } from "../text";
 import type { Model } from "../types";
@@ -58,6 +58,7 @@ export function History({ models }: { models: Model[] }) {
       {versions.length > MOST && <p class="quiet">{count(versions.length - MOST, "older version")} not shown here; the file has all.</p>}
       <p class="tools">
         {has("GET /models") && <a href={href("models", { model: model.name })}>What changed between two versions</a>}
+        {has("GET /models") && <Curl call={get("/models")} />}
         <Download name={`history-of-${model.name}`} rows={() => [["version", "trained", ...metrics], ...versions.map(({ version, trained, metrics: of }): Cell[] => [version, moment(trained), ...metrics.map((metric) => of[metric])])]} />
       </p>
     </section>

@@ -13,11 +13,13 @@ export interface Column {
   name: string;
   /** Of the order as sent, none. */
   model: string | null;
+  ids: string[];
+  /** The same, with those that are there twice told apart. */
   items: string[];
   answer: RankAnswer | null;
 }
 
-type Pick = (id: string, model?: string | null) => void;
+type Pick = (item: string, model?: string | null) => void;
 
 const GAP = 48; // pixels between two lists
 
@@ -76,7 +78,7 @@ interface ListProps {
 }
 
 function List({ column, at, shown, before, fields, relevant, rich, height, selected, pick, beside }: ListProps) {
-  const { name, model, items } = column;
+  const { name, model, ids, items } = column;
   const list = useRef<HTMLUListElement>(null);
   const place = selected === undefined ? -1 : items.indexOf(selected);
   const id = (place: number) => `row-${at}-${place}`;
@@ -110,7 +112,7 @@ function List({ column, at, shown, before, fields, relevant, rich, height, selec
         onKeyDown={key}
       >
         {items.map((item, place) => (
-          <Row key={place} id={id(place)} item={item} place={place} was={model ? before.get(item)! : place} fields={fields[item]} relevant={relevant.has(item)} rich={rich} selected={item === selected} pick={pick} model={model} />
+          <Row key={place} row={id(place)} id={ids[place]!} item={item} place={place} was={model ? before.get(item)! : place} fields={fields[ids[place]!]} relevant={relevant.has(ids[place]!)} rich={rich} selected={item === selected} pick={pick} model={model} />
         ))}
       </ul>
     </section>
@@ -118,6 +120,7 @@ function List({ column, at, shown, before, fields, relevant, rich, height, selec
 }
 
 interface RowProps {
+  row: string;
   id: string;
   item: string;
   place: number;
@@ -131,17 +134,17 @@ interface RowProps {
 }
 
 const same = (a: RowProps, b: RowProps) =>
-  a.id === b.id && a.item === b.item && a.place === b.place && a.was === b.was && a.fields === b.fields && a.relevant === b.relevant && a.rich === b.rich && a.selected === b.selected && a.model === b.model;
+  a.row === b.row && a.id === b.id && a.item === b.item && a.place === b.place && a.was === b.was && a.fields === b.fields && a.relevant === b.relevant && a.rich === b.rich && a.selected === b.selected && a.model === b.model;
 
-const Row = memo(({ id, item, place, was, fields, relevant, rich, selected, model, pick }: RowProps) => (
-  <li id={id} role="option" data-item={item} aria-selected={selected} onClick={() => pick(item, model)}>
+const Row = memo(({ row, id, item, place, was, fields, relevant, rich, selected, model, pick }: RowProps) => (
+  <li id={row} role="option" data-item={id} aria-selected={selected} onClick={() => pick(item, model)}>
     <span class="place">{place + 1}</span>
     {rich && <Picture fields={fields} />}
     <span class="what">
-      <bdi class="title">{fields?.title || item}</bdi>
+      <bdi class="title">{fields?.title || id}</bdi>
       {rich && (
         <span class="quiet">
-          {fields?.title ? <bdi>{item}</bdi> : "no title stored"}
+          {fields?.title ? <bdi>{id}</bdi> : "no title stored"}
           {fields?.price && (
             <>
               {" "}

@@ -108,7 +108,7 @@ function Gone({ id, answer: { removed, left } }: { id: string; answer: Forgotten
 
 function Values({ stored }: { stored: Stored }) {
   const now = useNow();
-  const sorted = [...stored.values].sort((a, b) => a.name.localeCompare(b.name));
+  const sorted = stored.values.map((value) => ({ ...value, told: plain(value.name) })).sort((a, b) => a.told.localeCompare(b.told));
   return (
     <table class="stored">
       <caption>
@@ -123,11 +123,13 @@ function Values({ stored }: { stored: Stored }) {
         </tr>
       </thead>
       <tbody>
-        {sorted.map(({ name, value, time, features }, at) => (
+        {sorted.map(({ name, told, value, time, features }, at) => (
           <tr key={at}>
-            <th scope="row">{plain(name)}</th>
+            <th scope="row" title={name}>
+              {told}
+            </th>
             <td>
-              <Value text={exact(value)} />
+              <Value text={exact(name.startsWith("updates of ") ? (value as string[]).map((texts) => JSON.parse(texts)) : value)} />
             </td>
             <td title={time === null ? undefined : moment(time)}>{time === null ? "not known" : ago(time, now)}</td>
             <td class="quiet">{features?.length ? features.join(", ") : "no feature"}</td>
@@ -138,8 +140,36 @@ function Values({ stored }: { stored: Stored }) {
   );
 }
 
-/** Periods stand in milliseconds in the names of counters. */
-const plain = (name: string) => name.replace(/\bof (\d+) ms$/, (_, ms) => `in steps of ${duration(Number(ms) / 1000)}`);
+/** Kinds of stored values, as the service names them, and what they are. */
+const KINDS: [RegExp, (...parts: string[]) => string][] = [
+  [/^item field (".*") as (.*)$/, (field, how) => `item.${unquoted(field!)}, ${how!.replace(/^terms in/, "words in").replace(/^(\d+)-grams in/, "pieces of $1 letters in").replace(/^embedding by .*/, "embedding").replace(/, analysis \d+$/, "")}`],
+  [/^updates of item field (".*")$/, (field) => `item.${unquoted(field!)}, newest values`],
+  [/^item updated$/, () => "newest update, in seconds since 1970"],
+  [/^count (".*") by (.*)$/, (kind, owner) => `${several(kind!)}${of(owner!)}, all`],
+  [/^windows (".*") by (.*) of (\d+) ms$/, (kind, owner, ms) => `${several(kind!)}${of(owner!)}, ${steps(ms!)}`],
+  [/^shown (".*") by (.*) of (\d+) ms$/, (kind, owner, ms) => `${several(kind!)} on shown lists${of(owner!)}, ${steps(ms!)}`],
+  [/^shown (".*") by (.*)$/, (kind, owner) => `${several(kind!)} on shown lists${of(owner!)}, all`],
+  [/^recent (".*") by (.*)$/, (kind, owner) => `newest ${several(kind!)}${of(owner!)}`],
+  [/^mediums (".*") by (.*)$/, (source, owner) => `where visits came from, by ${unquoted(source!)}${of(owner!)}`],
+  [/^newest (\d+) items of \[(.*)\] by user$/, (most, kinds) => `newest ${most} items of ${kinds ? kinds.split(", ").map(several).join(" and ") : "all interactions"}`],
+];
+
+function plain(name: string): string {
+  for (const [kind, told] of KINDS) {
+    const found = kind.exec(name);
+    if (found) return told(...found.slice(1));
+  }
+  return name;
+}
+
+const unquoted = (text: string) => text.replace(/^"(.*)"$/, "$1");
+
+const several = (kind: string) => unquoted(kind).replace(/^[a-z]*[a-gi-rt-w]$/, "$&s");
+
+/** Whose it is, where that is not the item or the visitor that is looked up. */
+const of = (owner: string) => (owner === "item" || owner === "user" ? "" : ` of ${owner}`);
+
+const steps = (ms: string) => `counted ${ms === "86400000" ? "by day" : ms === "3600000" ? "by hour" : `in steps of ${duration(Number(ms) / 1000)}`}`;
 
 function Value({ text }: { text: string }) {
   const [all, showAll] = useState(false);

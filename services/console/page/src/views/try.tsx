@@ -3,7 +3,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ask, get, has, page } from "../api";
 import { type Cell, Curl, Download, Loading, Problem, useAnswer, useFields } from "../parts";
-import { places } from "../order";
+import { apart, places } from "../order";
 import { change, route } from "../route";
 import { millis, RANKS } from "../text";
 import type { RankAnswer, Sampled, Status } from "../types";
@@ -52,8 +52,8 @@ export function Try() {
   const sent = useMemo(() => known?.request.items.map(({ id }) => id) ?? [], [known]);
   const fields = useFields(sent, known?.request.tenant);
   const columns = useMemo<Column[]>(() => {
-    const column = (model: string, answer: RankAnswer | null) => (answer ? [{ name: model, model, items: answer.items.map(({ item }) => item), answer }] : []);
-    return [{ name: "As sent", model: null, items: sent, answer: null }, ...column(first, one.data), ...column(other, two.data)];
+    const column = (model: string, answer: RankAnswer | null) => (answer ? [{ name: model, model, ...listed(answer.items.map(({ item }) => item)), answer }] : []);
+    return [{ name: "As sent", model: null, ...listed(sent), answer: null }, ...column(first, one.data), ...column(other, two.data)];
   }, [sent, first, other, one.data, two.data]);
   const asks = chosen.loading || (known !== null && (one.loading || two.loading || gone));
   const shown = useShown({ chosen: known, columns }, asks);
@@ -61,8 +61,8 @@ export function Try() {
   const relevant = useMemo(() => (sampled?.relevant ? new Set(sampled.relevant) : NOTHING), [sampled]);
   const orders = shown.columns.slice(1);
   const picked = params.item && orders.some(({ items }) => items.includes(params.item!)) ? params.item : undefined;
-  const item = picked ?? (orders[0] && striking(shown.columns[0]!.items, orders[0].items, relevant));
-  const pick = (id: string, model?: string | null) => change({ item: id, ...(model ? { of: model } : {}) }, true);
+  const item = picked ?? (orders[0] && striking(shown.columns[0]!, orders[0], relevant));
+  const pick = (item: string, model?: string | null) => change({ item, ...(model ? { of: model } : {}) }, true);
 
   return (
     <>
@@ -87,7 +87,7 @@ export function Try() {
               <p class="quiet">▲ and ▼ are places up and down from the order as sent.{sampled?.relevant && " ★ is what the visitor chose."} Choose an item, with the arrow keys as well, to see why it stands where it stands.</p>
               <div class="try">
                 <Lists columns={shown.columns} fields={fields} relevant={relevant} selected={item} pick={pick} />
-                {item && <Why picked={picked !== undefined} columns={orders} sent={shown.columns[0]!.items} item={item} of={params.of} fields={fields} time={millis(shown.chosen.request.timestamp)} />}
+                {item && <Why picked={picked !== undefined} columns={orders} sent={shown.columns[0]!} item={item} of={params.of} fields={fields} time={millis(shown.chosen.request.timestamp)} />}
               </div>
               <p class="tools">
                 {orders.map(({ name }) => (
@@ -103,10 +103,12 @@ export function Try() {
   );
 }
 
+const listed = (ids: string[]) => ({ ids, items: apart(ids) });
+
 /** The item that tells most of an order: the first one that the visitor chose, else the first one that has risen. */
-function striking(sent: string[], items: string[], relevant: ReadonlySet<string>): string | undefined {
-  const before = places(sent);
-  return items.find((item) => relevant.has(item)) ?? items.find((item, place) => before.get(item)! > place) ?? items[0];
+function striking(sent: Column, { ids, items }: Column, relevant: ReadonlySet<string>): string | undefined {
+  const before = places(sent.items);
+  return items.find((_, place) => relevant.has(ids[place]!)) ?? items.find((item, place) => before.get(item)! > place) ?? items[0];
 }
 
 /** What was there stays, under its own names, until all that is asked for has come. */
@@ -138,9 +140,9 @@ function Evaluated({ model, status, version }: { model: string; status: Status; 
 
 function table(columns: Column[]): Cell[][] {
   const [sent, ...orders] = columns;
-  const scores = orders.map(({ answer }) => new Map(answer!.items.map(({ item, score }, place) => [item, { score, place: place + 1 }])));
+  const scores = orders.map(({ items, answer }) => new Map(items.map((item, place) => [item, { score: answer!.items[place]!.score, place: place + 1 }])));
   return [
     ["item", "as sent", ...orders.flatMap(({ name }) => [name, `score of ${name}`])],
-    ...sent!.items.map((item, place) => [item, place + 1, ...scores.flatMap((of) => [of.get(item)?.place, of.get(item)?.score])]),
+    ...sent!.items.map((item, place) => [sent!.ids[place], place + 1, ...scores.flatMap((of) => [of.get(item)?.place, of.get(item)?.score])]),
   ];
 }

@@ -16,7 +16,7 @@ interface Props {
   /** Whether the item was chosen here: it stays in sight then. */
   picked: boolean;
   columns: Column[];
-  sent: string[];
+  sent: Column;
   item: string;
   /** Which model is asked. */
   of?: string;
@@ -29,6 +29,8 @@ export function Why({ picked, columns, sent, item, of, fields, time }: Props) {
   const column = columns.find(({ model }) => model === of) ?? columns[0]!;
   const answer = column.answer!;
   const place = column.items.indexOf(item);
+  const before = sent.items.indexOf(item);
+  const id = sent.ids[before]!;
   const scored = answer.items[place];
   const same = useMemo(() => alike(answer.items), [answer]);
   const names = useColumns(column.model!, answer.items);
@@ -36,11 +38,11 @@ export function Why({ picked, columns, sent, item, of, fields, time }: Props) {
     <aside class={picked ? "why picked" : "why"} aria-label="Why">
       <h2>Why this place?</h2>
       {columns.length > 1 && <Which label="Model" names={columns.map(({ name }) => name)} chosen={columns.findIndex(({ model }) => model === column.model)} choose={(at) => change({ of: columns[at]!.model! }, true)} />}
-      <About item={item} fields={fields[item]} />
+      <About item={id} fields={fields[id]} />
       {scored ? (
         <>
           <p>
-            Number {whole(place + 1)} of {whole(column.items.length)} by <bdi>{column.name}</bdi>, number {whole(sent.indexOf(item) + 1)} as sent.
+            Number {whole(place + 1)} of {whole(column.items.length)} by <bdi>{column.name}</bdi>, number {whole(before + 1)} as sent.
           </p>
           {scored.contributions && <Apart scored={scored} items={answer.items} />}
           {scored.contributions ? (

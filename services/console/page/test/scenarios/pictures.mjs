@@ -18,7 +18,7 @@ export async function run(visitor, origin) {
   const ids = Object.keys(IMAGES);
   const fields = (id) => [{ name: "title", value: id }, ...(IMAGES[id] ? [{ name: "picture", value: IMAGES[id] }] : [])];
   await visitor.ask("/feedback", ids.map((item) => ({ event: "item", id: item, item, timestamp: time, fields: fields(item) })));
-  await visitor.ask("/rank/keep", { id: "r", timestamp: time, items: ids.map((id) => ({ id })) });
+  await visitor.ask("/rank/keep", { id: "r", timestamp: time, user: "jane", items: ids.map((id) => ({ id })) });
   ["https://cdn.shop", ...(all ? ["https://other.example", "https://cdn.shop.evil.example"] : [])].forEach((origin) => visitor.origins.add(origin));
 
   visitor.refusals.add(404);
@@ -31,6 +31,7 @@ export async function run(visitor, origin) {
   });
   await page.getByRole("link", { name: "Try a ranking" }).click();
   const list = page.getByRole("listbox", { name: "Order of keep" });
+  visitor.matches(await page.locator(".context").innerText(), /visitor jane/, "ids of visitors are shown where the configuration says so");
   await list.locator("[data-item=broken] span.picture").waitFor();
   await page.waitForFunction(() => [...document.querySelectorAll("img")].every((image) => image.complete && image.naturalWidth > 0));
   const shown = await list.locator("[role=option]").evaluateAll((rows) => rows.filter((row) => row.querySelector("img.picture")).map((row) => row.dataset.item));

@@ -22,6 +22,7 @@ export async function run(visitor) {
   await late(visitor);
   await gone(visitor, time);
   await agreement(visitor);
+  await twice(visitor);
 }
 
 const request = (id, time, items, more = {}) => ({ id, timestamp: time, user: "jane", items: items.map((id) => ({ id })), ...more });
@@ -151,6 +152,35 @@ async function agreement(visitor) {
 }
 
 const shown = (page) => page.locator("[role=listbox]").nth(1).locator("[role=option]").evaluateAll((rows) => rows.map((row) => row.dataset.item));
+
+/** An item that is listed twice is two places of a list. */
+async function twice(visitor) {
+  const page = await visitor.open("#/try?model=keep&other=none");
+  await lists(page, 2);
+  await page.getByRole("button", { name: "Change the request" }).click();
+  await page.locator("textarea[name=written]").fill("a, a, b");
+  await page.getByRole("button", { name: "Rank it" }).click();
+  await page.locator(".summary").getByText("keeps the order of all 3 items. Its order equals the order as sent (Kendall's tau 1.00).").waitFor();
+  visitor.equal([await shown(page), await page.locator(".moved").count()], [["a", "a", "b"], 0], "nothing has moved");
+  const lines = await page.locator("svg.lines path:not(.chosen)").evaluateAll((paths) => paths.flatMap((path) => path.getAttribute("d").split("M").slice(1)));
+  visitor.equal([lines.length, new Set(lines).size], [3, 3], "a line for each place");
+  const marked = () => page.locator("[role=option]").evaluateAll((rows) => rows.map((row) => row.ariaSelected === "true"));
+  await page.locator("[role=listbox]").nth(1).focus();
+  await page.keyboard.press("Home");
+  for (const place of [2, 3]) {
+    await page.keyboard.press("ArrowDown");
+    await page.getByText(`Number ${place} of 3 by keep, number ${place} as sent.`).waitFor();
+    const one = [1, 2, 3].map((at) => at === place);
+    visitor.equal(await marked(), [...one, ...one], `number ${place} alone is marked`);
+  }
+  await page.keyboard.press("ArrowUp");
+  await page.waitForURL((url) => url.hash.includes("item=a%0A1"));
+  await page.reload();
+  await page.getByText("Number 2 of 3 by keep, number 2 as sent.").waitFor();
+  const { text } = await visitor.saved(page, page.getByRole("button", { name: "Download CSV" }).last());
+  visitor.equal(text.trim().split("\n").map((line) => line.split(",").slice(0, 3).join()), ["item,as sent,keep", "a,1,1", "a,2,2", "b,3,3"], "the file has all places");
+  await visitor.close(page);
+}
 
 /** The same in another order: of all pairs, so many stand the other way round. */
 function swapped(ids, pairs) {

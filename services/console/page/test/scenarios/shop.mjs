@@ -25,6 +25,7 @@ export async function run(visitor, file, folder, all) {
   await evaluated(visitor);
   await lookedUp(visitor);
   await configured(visitor);
+  await addressed(visitor);
   await accessible(visitor, all);
   await narrow(visitor, all);
   await pictures(visitor, folder);
@@ -77,8 +78,15 @@ async function tried(visitor, request) {
   visitor.check(summary.includes(place === 0 ? "The first item stays first." : `Its first item was number ${place + 1}.`), summary);
   const risen = orders[0].find((id, place) => sent.indexOf(id) > place);
   visitor.equal(await chosen(page, 1), risen, "the reasons are those of an item that has risen");
-  const lines = await page.locator("svg.lines").first().locator("path:not(.chosen)").evaluateAll((paths) => paths.reduce((sum, path) => sum + (path.getAttribute("d").match(/M/g) ?? []).length, 0));
-  visitor.equal(lines, sent.length, "a line for each item");
+  const tops = await page.locator("[role=listbox]").first().locator("[role=option]").evaluateAll((rows) => rows.map((row) => row.getBoundingClientRect().top));
+  const middle = (place) => tops[place] - tops[0] + (tops[1] - tops[0]) / 2;
+  const lines = { same: "", down: "", up: "" };
+  sent.forEach((id, from) => {
+    const to = orders[0].indexOf(id);
+    lines[to < from ? "up" : to > from ? "down" : "same"] += `M0,${middle(from)}C24,${middle(from)} 24,${middle(to)} 48,${middle(to)}`;
+  });
+  const drawn = await page.locator("svg.lines").first().locator("path:not(.chosen)").evaluateAll((paths) => paths.map((path) => [path.className.baseVal, path.getAttribute("d")]));
+  visitor.equal(drawn, Object.entries(lines), "a line for each item, from its place to its place");
 
   await page.locator("select[name=other]").selectOption("no other model");
   await lists(page, 2);
@@ -107,6 +115,13 @@ function pairs(first, second) {
   return (2 * sum) / (first.length * (first.length - 1));
 }
 
+/** Milliseconds in the largest unit that is whole. */
+function span(time) {
+  const [unit, length] = [["second", 1000], ["minute", 60_000], ["hour", 3_600_000], ["day", 86_400_000]].findLast(([unit, length]) => time >= (unit === "day" ? 2 : 1) * length) ?? [];
+  const number = Math.floor(time / length);
+  return unit ? `${number.toLocaleString("en-GB")} ${unit}${number === 1 ? "" : "s"}` : "less than a second";
+}
+
 async function reasons(visitor, request) {
   const page = await visitor.open("#/try");
   await lists(page, 3);
@@ -127,13 +142,28 @@ async function reasons(visitor, request) {
   const rows = await why.locator("tbody tr").evaluateAll((rows) => rows.map((row) => [row.querySelector(".name").textContent, row.lastElementChild.textContent]));
   const expected = [...wanted.contributions].sort((a, b) => Math.abs(b.value) - Math.abs(a.value)).map(({ name, value }) => [name, told(value)]);
   visitor.equal(rows, expected, "what each feature brings, largest first");
+  const brought = [0, ...wanted.contributions.map(({ value }) => value)];
+  const [low, high] = [Math.min(...brought), Math.max(...brought)];
+  const bars = await why.locator("tbody .diverging").evaluateAll((bars) =>
+    bars.map((bar) => {
+      const [whole, part, nought] = [bar, bar.querySelector("span"), bar.querySelector("i")].map((one) => one.getBoundingClientRect());
+      return { whole: whole.width, from: part.left - whole.left, width: part.width, nought: nought.left - whole.left };
+    }),
+  );
+  const values = [...wanted.contributions].map(({ value }) => value).sort((a, b) => Math.abs(b) - Math.abs(a));
+  for (const [at, { whole, from, width, nought }] of bars.entries()) {
+    const pixels = (value) => (value * whole) / (high - low);
+    const off = [from - pixels(Math.min(0, values[at]) - low), width - Math.max(1, pixels(Math.abs(values[at]))), nought - pixels(-low)];
+    visitor.check(off.every((by) => Math.abs(by) < 0.5), `the bar of ${expected[at]} is off by ${off}`);
+  }
   visitor.equal(await why.locator("tfoot td").allInnerTexts(), [told(wanted.bias), told(wanted.score)], "start and score");
   const missing = wanted.features.filter(({ value }) => [value].flat().every((value) => value === null)).map(({ name }) => name);
   const marked = await why.locator(".missing").evaluateAll((marks) => marks.map((mark) => mark.previousElementSibling.textContent));
   visitor.equal(marked.sort(), missing.sort(), "missing values are marked");
   const stored = wanted.contributions.filter(({ name, time }) => time !== undefined && !missing.includes(name)).map(({ name }) => name);
-  const aged = await why.locator("tbody tr:has(.age) .name").evaluateAll((names) => names.map((name) => name.textContent));
-  visitor.equal(aged.sort(), stored.sort(), "each value that was stored has an age");
+  const aged = await why.locator("tbody tr:has(.age)").evaluateAll((rows) => rows.map((row) => [row.querySelector(".name").textContent, row.querySelector(".age").textContent]));
+  const old = ({ name, time }) => [name, time > Number(request.timestamp) ? "changed since" : `${span(Number(request.timestamp) - time)} old`];
+  visitor.equal(aged.sort(), wanted.contributions.filter(({ name }) => stored.includes(name)).map(old).sort(), "each value that was stored has its age");
   for (const name of ["price", "ctr_category", "liked"]) visitor.check(stored.includes(name), `${name} has an age: it is of the item, of a field's value, of the visitor`);
   const value = ({ features }, wanted) => String(features.find(({ name }) => name === wanted).value);
   const alike = wanted.features.map(({ name }) => name).filter((name) => !missing.includes(name) && items.every((item) => value(item, name) === value(wanted, name)));
@@ -157,8 +187,8 @@ async function reasons(visitor, request) {
     const cell = json.includes(",") ? `"${json}"` : json;
     visitor.check(text.includes(`\n${name},${cell},${moment(times.get(name))},`), `the file has ${name} with all digits: ${cell}`);
   }
-  const values = text.trim().split("\n").slice(1).map((line) => Number(line.split(",").at(-1)));
-  const sum = values.slice(0, -1).reduce((sum, value) => sum + value, 0);
+  const numbers = text.trim().split("\n").slice(1).map((line) => Number(line.split(",").at(-1)));
+  const sum = numbers.slice(0, -1).reduce((sum, value) => sum + value, 0);
   visitor.check(Math.abs(sum - wanted.score) < 1e-6, `${sum} is the score ${wanted.score}`);
 
   await why.getByRole("button", { name: "xgboost" }).click();
@@ -277,6 +307,7 @@ async function many(visitor, request) {
   await page.waitForFunction((item) => location.hash.includes(`item=${item}&`) || location.hash.endsWith(`item=${item}`), await chosen(page, 1));
   console.log(`1,000 items: shown after ${drawn} ms, ${step.toFixed(0)} ms for each step with the keyboard`);
   visitor.check(await page.locator("[role=listbox]").nth(1).locator("[aria-selected=true]").evaluate((row) => row.getBoundingClientRect().bottom <= innerHeight), "the last item is in sight");
+  await visitor.accessible(page, "a ranking of 1,000 items");
   await page.reload();
   await page.getByText("Number 1,000 of 1,000 by lightgbm").waitFor();
   await visitor.close(page);
@@ -336,33 +367,52 @@ async function features(visitor, request, events) {
   const page = await visitor.open("#/features?model=lightgbm");
   const told = await visitor.ask("/models/lightgbm/features");
   const { models } = await visitor.ask("/models");
-  const gains = models.find(({ name }) => name === "lightgbm").versions.at(-1).features;
   const { size } = await visitor.ask("/status");
   const names = await visitor.texts(page, ".features tbody th");
-  visitor.equal([...names].sort(), told.features.map(({ name }) => name).sort(), "all features of the model");
-  visitor.equal(names[0], gains[0].name, "the one that helps most is the first");
-  const row = page.locator(".features tbody tr").first();
-  const all = gains.reduce((sum, { gain }) => sum + gain, 0);
-  const percent = (share) => (share === 0 ? "0 %" : `${(share * 100).toFixed(1)} %`);
-  const helps = percent(gains[0].gain / all);
-  visitor.check((await row.innerText()).includes(helps), `it helps by ${helps}: ${await row.innerText()}`);
+  const percent = (share) => (share === undefined ? "–" : share === 0 ? "0 %" : `${(share * 100).toFixed(1)} %`);
+  const helps = (model) => {
+    const gains = models.find(({ name }) => name === model).versions.at(-1).features;
+    const all = gains.reduce((sum, { gain }) => sum + gain, 0);
+    return new Map(gains.map(({ name, gain }) => [name, gain / all]));
+  };
+  const [own, other] = ["lightgbm", "xgboost"].map(helps);
+  const mean = (spreads) => (spreads.includes(null) ? undefined : spreads.reduce((sum, { missing }) => sum + missing, 0) / spreads.length);
+  const moved = ({ training, now }) => {
+    const shares = ({ missing, bins }) => {
+      const inside = bins.map(({ share }) => share * (1 - missing));
+      return [missing, ...inside, Math.max(0, 1 - missing - inside.reduce((sum, share) => sum + share, 0))];
+    };
+    const [before, after] = [training, now].map(shares);
+    return before.reduce((sum, share, at) => sum + Math.abs(share - after[at]), 0) / 2;
+  };
+  const bytes = (size) => (size === undefined ? "–" : size < 1024 ? `${size} bytes` : size < 1024 ** 2 ? `${(size / 1024).toFixed(1)} KiB` : `${(size / 1024 ** 2).toFixed(1)} MiB`);
+  const rows = told.features
+    .map(({ name, columns }) => [
+      name,
+      percent(own.get(name)),
+      "",
+      percent(other.get(name)),
+      percent(mean(columns.map(({ training }) => training))),
+      percent(mean(columns.map(({ now }) => now))),
+      // positions are not compared, because serving has none
+      percent(name === "position" ? undefined : Math.max(...columns.map(moved))),
+      bytes(size.features[name]?.bytes),
+    ])
+    .sort(([a], [b]) => (own.get(b) ?? 0) - (own.get(a) ?? 0));
+  const cells = await page.locator(".features tbody tr").evaluateAll((rows) => rows.map((row) => [...row.cells].map((cell) => cell.textContent)));
+  visitor.equal(cells, rows, "all features of the model, the one that helps most first");
   visitor.check(told.requests > 50 && (await page.getByText(/newest requests?\. Training/).innerText()).includes(`${told.items.toLocaleString("en-GB")} items`), "what now is");
   visitor.equal([await page.getByText("too few to compare").count(), await page.locator(".features tbody td.quiet").count()], [0, 0], "there are enough");
-  const sized = names.filter((name) => size.features[name]);
-  visitor.check(sized.length > 0 && sized.length === (await page.locator(".features tbody td:last-child").filter({ hasNotText: "–" }).count()), "what features take in the state");
-
-  const position = page.locator(".features tbody tr").filter({ has: page.getByRole("link", { name: "position", exact: true }) });
-  visitor.equal((await position.locator("td").allInnerTexts()).at(-2), "–", "positions are not compared, because serving has none");
-
   const of = (name) => told.features.find((feature) => feature.name === name).columns[0];
   await page.getByRole("heading", { name: `Values of ${names[0]}` }).waitFor();
   for (const name of names.slice(0, 3)) {
     await page.locator(".features").getByRole("link", { name, exact: true }).click();
     await page.getByRole("heading", { name: `Values of ${name}` }).waitFor();
-    const shown = await page.locator(".spread").first().locator("tbody tr").evaluateAll((rows) => rows.map((row) => row.querySelectorAll("td")[0].textContent));
+    const shown = await page.locator(".spread").first().locator("tbody tr").evaluateAll((rows) => rows.map((row) => [...row.cells].slice(1, 3).map((cell) => cell.textContent)));
     await page.waitForFunction(() => document.activeElement.id === "values" && document.activeElement.getBoundingClientRect().top < innerHeight);
-    const shares = of(name).training.bins.map(({ share }) => percent(share));
-    visitor.equal(shown.slice(0, shares.length), shares, `${name} in training`);
+    const { training, now } = of(name);
+    const shares = training.bins.map(({ share }, at) => [percent(share), percent(now.bins[at].share)]);
+    visitor.equal(shown.slice(0, shares.length), shares, `${name} in training and now`);
   }
   await page.reload();
   await page.getByRole("heading", { name: `Values of ${names[2]}` }).waitFor();
@@ -377,17 +427,17 @@ async function features(visitor, request, events) {
   await visitor.close(page);
 
   // values that have moved, and a state that does not answer
-  const other = await visitor.open("#/features?model=lightgbm");
+  const away = await visitor.open("#/features?model=lightgbm");
   const column = { ...of(names[0]), now: { missing: 0.9, bins: of(names[0]).training.bins.map((bin) => ({ ...bin, share: 0 })) } };
   const same = ({ name, columns }) => ({ name, columns: columns.map((column) => ({ ...column, now: column.training })) });
-  const moved = told.features.map((feature) => (feature.name === names[0] ? { ...feature, columns: [column] } : same(feature)));
-  await other.route("**/models/lightgbm/features", (route) => route.fulfill({ json: { ...told, requests: 50, problem: "the store is away", features: moved } }));
-  await other.reload();
-  visitor.matches(await other.locator(".note.odd").innerText(), new RegExp(`holds other values now than in training: ${names[0]}`));
-  visitor.matches(await other.locator(".note.bad").innerText(), /The values of now cannot be read. The store is away\./);
-  visitor.check((await other.locator(".spread").first().innerText()).match(/outside of these|other categories/), "what lies in no bin");
-  await visitor.accessible(other, "a feature that moved");
-  await visitor.close(other);
+  const features = told.features.map((feature) => (feature.name === names[0] ? { ...feature, columns: [column] } : same(feature)));
+  await away.route("**/models/lightgbm/features", (route) => route.fulfill({ json: { ...told, requests: 50, problem: "the store is away", features } }));
+  await away.reload();
+  visitor.matches(await away.locator(".note.odd").innerText(), new RegExp(`holds other values now than in training: ${names[0]}`));
+  visitor.matches(await away.locator(".note.bad").innerText(), /The values of now cannot be read. The store is away\./);
+  visitor.check((await away.locator(".spread").first().innerText()).match(/outside of these|other categories/), "what lies in no bin");
+  await visitor.accessible(away, "a feature that moved");
+  await visitor.close(away);
 }
 
 async function versions(visitor) {
@@ -424,6 +474,7 @@ async function evaluated(visitor) {
   const { last, running } = await visitor.ask("/evaluation");
   const { report } = last;
   visitor.equal([running, last.problem, last.compared], [null, null, { models: [], by: "category" }], "it ended");
+  visitor.matches(await page.getByText(/^Evaluated /).innerText(), /^Evaluated (just now|\d+ \w+ ago), in [^:]*: all models, as they answered then; broken down by category\. The service keeps this report until it stops\.$/);
   const names = { shown: "the order as visitors saw it", random: "a random order" };
   const told = (value) => value.toFixed(4).replace("-", "−");
   const named = (ranker) => names[ranker] ?? ranker;
@@ -475,8 +526,25 @@ async function lookedUp(visitor) {
   await page.getByLabel("Its id").fill("p1");
   await page.getByRole("button", { name: "Look it up" }).click();
   const stored = await visitor.ask("/items/p1");
-  const plain = ({ name }) => name.replace("of 86400000 ms", "in steps of 24 hours");
-  visitor.equal((await visitor.texts(page, ".stored tbody th")).sort(), stored.values.map(plain).sort(), "all stored values");
+  const ages = await page.locator(".stored tbody tr").evaluateAll((rows) => rows.map((row) => [row.cells[0].title, row.cells[2].textContent]));
+  visitor.equal(ages.sort(), stored.values.map(({ name, time }) => [name, `${span(Date.now() - time)} ago`]).sort(), "all stored values, with their ages");
+  const told = (await visitor.texts(page, ".stored tbody th")).filter((text) => !/^item\.\w+$/.test(text));
+  const plain = [
+    "item.brand, newest values",
+    "item.category, newest values",
+    "clicks, all",
+    "purchases, all",
+    "clicks, counted by day",
+    "purchases, counted by day",
+    "clicks on shown lists, counted by day",
+    "impressions on shown lists, counted by day",
+    "purchases on shown lists, counted by day",
+    "item.title, pieces of 3 letters in en",
+    "item.title, words in en",
+  ];
+  visitor.equal(told.sort(), plain.sort(), "what the counters are and what is made of texts, in words");
+  const brand = stored.values.find(({ name }) => name === "item.brand").value;
+  visitor.equal(await page.locator(".stored tr", { hasText: "item.brand, newest values" }).locator("td").first().innerText(), brand, "of a list of values, the values alone");
   const title = stored.values.find(({ name }) => name === "item.title").value;
   visitor.matches(await page.locator(".stored").innerText(), new RegExp(title));
   const near = await visitor.ask("/recommend/similar", { count: 8, items: ["p1"] });
@@ -492,7 +560,8 @@ async function lookedUp(visitor) {
   await page.getByLabel("Its id").press("Enter");
   await page.locator(".about .title").filter({ hasText: "u424" }).waitFor();
   const known = await visitor.ask("/users/u424");
-  visitor.equal((await visitor.texts(page, ".stored tbody th")).length, known.values.length, "values of a visitor");
+  const names = known.values.map(({ name }) => name.replace('recent "click" by user', "newest clicks"));
+  visitor.equal((await visitor.texts(page, ".stored tbody th")).sort(), names.sort(), "values of a visitor");
   const newest = known.values.flatMap(({ value, times }) => (times ?? []).map((time, at) => [time, value[at]])).sort(([a], [b]) => b - a);
   if (newest.length > 0) visitor.matches((await visitor.saved(page, page.locator("section:has(#newest)").getByRole("button", { name: "Download CSV" }))).text.split("\n")[1], new RegExp(`,${newest[0][1]}$`));
   await page.getByLabel("Its id").fill("u425");
@@ -526,6 +595,28 @@ async function configured(visitor) {
   await visitor.close(page);
 }
 
+/** Addresses, and what the controls of their views have then. */
+async function addressed(visitor) {
+  const told = await visitor.ask("/evaluation");
+  told.last.report.metrics.push("MRR@5");
+  const input = (name) => (page) => page.locator(`[name=${name}]`).inputValue();
+  const pressed = (group) => (page) => page.getByRole("group", { name: group, exact: true }).locator("[aria-pressed=true]").innerText();
+  const all = [
+    ["#/?all=1", [["true", (page) => page.getByRole("button", { name: "Show the largest" }).getAttribute("aria-expanded")]]],
+    ["#/configuration?find=price&show=given", [["price", input("find")], ["given", input("show")]]],
+    ["#/evaluation?metric=MRR@5&by=brand&of=xgboost&history=xgboost", [["MRR@5", pressed("Metric")], ["brand", input("by")], ["xgboost", pressed("Order")], ["xgboost", pressed("Model")]]],
+  ];
+  for (const [address, controls] of all) {
+    const page = await visitor.open();
+    await page.route("**/evaluation", (route) => route.fulfill({ json: told }));
+    await page.goto(`${visitor.url}/${address}`);
+    await page.reload();
+    await ready(page, address);
+    for (const [expected, value] of controls) visitor.equal(await value(page), expected, address);
+    await visitor.close(page);
+  }
+}
+
 const VIEWS = ["", "#/try", "#/recommend", "#/recommend?model=similar&items=p1", "#/features", "#/models", "#/evaluation", "#/look-up?id=p1", "#/configuration"];
 
 /** Views that the service has. */
@@ -537,9 +628,13 @@ async function present(visitor) {
   return VIEWS.filter((view) => links.includes(view.slice(2).split("?")[0]));
 }
 
+/** What a view has once all of it is there. */
+const LAST = { "": ".room", try: ".reasons .age", recommend: ".recommended .title", features: ".spread", models: ".facts", evaluation: "#history", "look-up": ".near .title, .near a", configuration: ".keys" };
+
 async function ready(page, view) {
   if (view === "#/try") await lists(page, 3);
-  else await page.locator("main section, main table").first().waitFor();
+  await page.locator(LAST[view.slice(2).split("?")[0]]).first().waitFor();
+  await page.waitForFunction(() => !document.querySelector("main").innerText.includes("Loading…"));
 }
 
 /** A picture of a view, to be looked at. */
@@ -552,6 +647,7 @@ async function accessible(visitor, folder) {
       await ready(page, view);
       await visitor.accessible(page, `${view || "#/"}${dark ? ", dark" : ""}`);
       await picture(page, folder, view, dark ? "-dark" : "");
+      if (!dark) await visitor.commands(page, view || "#/");
       const ground = await page.evaluate(() => getComputedStyle(document.body).backgroundColor.match(/\d+/g).map(Number));
       visitor.check(dark ? Math.max(...ground) < 60 : Math.min(...ground) > 200, `the ground is ${ground}`);
       await visitor.close(page);

@@ -98,6 +98,11 @@ async function versions(visitor, first) {
   visitor.equal((await visitor.ask("/status")).models.lightgbm.version, second, "the service has the newer one again");
   await visitor.accessible(page, "two versions");
   visitor.equal(await page.locator("figure.curve path.other").count(), 1, "the curve of the other version");
+  for (const [after, before] of [[first, second], [first, "none"], [second, "none"]]) {
+    const other = await visitor.open(`#/models?model=lightgbm&after=${after}&before=${before}`);
+    visitor.equal([await other.locator("[name=after]").inputValue(), await other.locator("[name=before]").inputValue()], [after, before], "the address has the versions");
+    await visitor.close(other);
+  }
   // a version that does not work here, as the service tells it
   await page.route("**/models/lightgbm/rollback", (route) => route.fulfill({ json: { model: "lightgbm", version: first, serving: second, pinned: null } }));
   await page.getByRole("button", { name: "Roll back" }).click();
