@@ -1,6 +1,7 @@
 // Numbers, times and kinds in words.
 
 import { mistake } from "./json";
+import type { ModelPurpose } from "./types";
 
 const WHOLE = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 0 });
 const FINE = new Intl.NumberFormat("en-GB", { maximumSignificantDigits: 4 });
@@ -51,9 +52,10 @@ export function millis(timestamp: string | number): number {
   return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : Date.parse(text.replace(/\[.*$/, ""));
 }
 
-export const RANKS = ["lambdamart", "shuffle", "noop"];
+/** Whether a model orders lists. */
+export const ordersLists = ({ purpose }: { purpose: ModelPurpose }) => purpose === "order" || purpose === "learnedOrder";
 
-/** What a type of model is for. */
+/** What a type of model is for, in words. */
 export function purpose(type: string): string {
   const known: Record<string, string> = {
     lambdamart: "orders lists",

@@ -12,6 +12,7 @@ export type {
   FeatureColumn,
   Forgotten,
   ModelFeatures,
+  ModelPurpose,
   ModelStatus,
   ModelVersions as Model,
   Page,

@@ -125,7 +125,7 @@ const POPULAR = 24; // items of a request that is made of them
 function Editor({ chosen, time, status, done }: { chosen: Chosen | null; time: string | number; status: Status; done: () => void }) {
   const field = useRef<HTMLTextAreaElement>(null);
   const [error, fail] = useState<Error | null>(null);
-  const popular = has("POST /recommend/{model}") ? Object.entries(status.models).find(([, { type, state }]) => type === "trending" && state === "loaded")?.[0] : undefined;
+  const popular = has("POST /recommend/{model}") ? Object.entries(status.models).find(([, { purpose, state }]) => purpose === "popular" && state === "loaded")?.[0] : undefined;
 
   const submit = async () => {
     try {

@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { ask, get, has, post, sentence } from "../api";
 import { Curl, failure, Loading, Problem, useAnswer, useNow } from "../parts";
 import { change, route } from "../route";
-import { ago, count, duration, RANKS } from "../text";
+import { ago, count, duration, ordersLists } from "../text";
 import type { Compared, Evaluations, Model, Status } from "../types";
 import { History } from "./history";
 import { ReportOf } from "./report";
@@ -27,9 +27,9 @@ export function Evaluation() {
     return () => clearTimeout(timer);
   }, [data, error]);
 
-  const trained = models.filter(({ kind, versions }) => kind === "lambdamart" && versions.length > 0);
+  const trained = models.filter(({ purpose, versions }) => purpose === "learnedOrder" && versions.length > 0);
   const several = trained.filter(({ versions }) => versions.length > 1);
-  const ranks = Object.values(status.data?.models ?? {}).some(({ type }) => RANKS.includes(type));
+  const ranks = Object.values(status.data?.models ?? {}).some(ordersLists);
   const call = post("/evaluation", compared(several, params.compare, params.by));
   const begin = (by: string) =>
     ask<Evaluations>(post("/evaluation", compared(several, params.compare, by))).then(

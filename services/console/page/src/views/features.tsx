@@ -19,7 +19,7 @@ const ENOUGH = 50;
 
 export function Features() {
   const models = useAnswer("models", () => ask<{ models: Model[] }>(get("/models")));
-  const learning = (models.data?.models ?? []).filter(({ kind }) => kind === "lambdamart");
+  const learning = (models.data?.models ?? []).filter(({ purpose }) => purpose === "learnedOrder");
   const model = learning.find(({ name }) => name === route.value.params.model) ?? learning.find(({ serving }) => serving) ?? learning[0];
   return (
     <>

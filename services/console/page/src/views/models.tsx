@@ -55,7 +55,7 @@ export function Models() {
               The gate refused the version that was trained at {moment(model.refused.trained)}, so it is not kept. {sentence(model.refused.message)}
             </p>
           )}
-          {model.versions.length === 0 && <p>It has no version that is kept. {["noop", "shuffle"].includes(model.kind) ? "A model of this kind needs none." : "Train it on the overview."}</p>}
+          {model.versions.length === 0 && <p>It has no version that is kept. {model.purpose === "order" ? "A model of this kind needs none." : "Train it on the overview."}</p>}
           {model.versions.length > 0 && <Versions model={model} run={run} />}
           {model.versions.length > 0 && <Details model={model} />}
           <p class="tools">

@@ -8,11 +8,10 @@ import type { RecommendAnswer, Status } from "../types";
 import { list } from "./recommend";
 
 const COUNT = 8;
-const SIMILAR = ["als", "semantic"];
 
 export function Neighbours({ item, tenant }: { item: string; tenant?: string }) {
   const status = useAnswer(has("POST /recommend/{model}") ? "status" : "", () => ask<Status>(get("/status")));
-  const models = Object.entries(status.data?.models ?? {}).filter(([, { type, state }]) => SIMILAR.includes(type) && state === "loaded");
+  const models = Object.entries(status.data?.models ?? {}).filter(([, { purpose, state }]) => purpose === "similar" && state === "loaded");
   return (
     <>
       {models.map(([name]) => (

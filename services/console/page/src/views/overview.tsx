@@ -5,7 +5,7 @@ import { useEffect, useState } from "preact/hooks";
 import { ask, get, has, part, post, sentence } from "../api";
 import { All, Bar, broken, Curl, Download, failure, Loading, Problem, showsAll, useAnswer, useNow } from "../parts";
 import { href } from "../route";
-import { ago, bytes, count, duration, moment, number, purpose, RANKS, whole } from "../text";
+import { ago, bytes, count, duration, moment, number, ordersLists, purpose, whole } from "../text";
 import type { Model, ModelStatus, Status, Task, TrainAnswer } from "../types";
 import { findings } from "./problems";
 
@@ -137,8 +137,8 @@ function ModelCard({ name, model, task, kept, now, train }: { name: string; mode
   const began = training?.said === null ? training.began : task?.began;
   const trained = model.trainedAt ? Date.parse(model.trainedAt) : null;
   const known = kept?.versions.find(({ version }) => version === model.version);
-  const ranks = RANKS.includes(model.type);
-  const learns = !["shuffle", "noop"].includes(model.type);
+  const ranks = ordersLists(model);
+  const learns = model.purpose !== "order";
   return (
     <article class="card">
       <h3>

@@ -3,22 +3,21 @@
 import { ask, get, has, part, post, sentence } from "../api";
 import { Bar, Curl, Download, Loading, Problem, Tenant, useAnswer, useFields } from "../parts";
 import { change, href, route } from "../route";
-import { number, purpose } from "../text";
+import { number, ordersLists, purpose } from "../text";
 import type { ItemFields, RecommendAnswer, Status } from "../types";
 import { About } from "./lists";
 
-const RECOMMENDERS = ["als", "semantic", "trending"];
 const COUNT = 20;
 const EXAMPLES = 6;
 
 export function Recommend() {
   const { params } = route.value;
   const status = useAnswer("status", () => ask<Status>(get("/status")));
-  const models = Object.entries(status.data?.models ?? {}).filter(([, { type }]) => RECOMMENDERS.includes(type));
+  const models = Object.entries(status.data?.models ?? {}).filter(([, model]) => !ordersLists(model));
   const [name, model] = models.find(([name]) => name === params.model) ?? models[0] ?? ["", null];
-  const trending = models.find(([, { type }]) => type === "trending")?.[0];
-  const similar = models.find(([, { type }]) => type !== "trending")?.[0];
-  const needsItems = model !== null && model.type !== "trending";
+  const trending = models.find(([, { purpose }]) => purpose === "popular")?.[0];
+  const similar = models.find(([, { purpose }]) => purpose === "similar")?.[0];
+  const needsItems = model?.purpose === "similar";
   const { tenant } = params;
   const items = ids(params.items ?? "");
   const count = Math.min(1000, Math.max(1, Number(params.count) || COUNT));

@@ -5,7 +5,7 @@ import { ask, get, has, page } from "../api";
 import { type Cell, Curl, Download, Loading, Problem, useAnswer, useFields } from "../parts";
 import { apart, places } from "../order";
 import { change, route } from "../route";
-import { millis, RANKS } from "../text";
+import { millis, ordersLists } from "../text";
 import type { RankAnswer, Sampled, Status } from "../types";
 import { Chooser } from "./chooser";
 import { call, type Chosen, isGone, useChosen } from "./chosen";
@@ -28,7 +28,7 @@ export function Try() {
   const [round, again] = useState(0);
   const look = () => again((round) => round + 1);
   const sample = useAnswer(has("GET /requests") ? "requests" : "", () => ask<{ requests: Sampled[] }>(get("/requests")).then(({ requests }) => requests), round);
-  const models = Object.entries(status.data?.models ?? {}).filter(([, { type }]) => RANKS.includes(type)).map(([name]) => name);
+  const models = Object.entries(status.data?.models ?? {}).filter(([, model]) => ordersLists(model)).map(([name]) => name);
   const chosen = useChosen(sample.data, sample.loading);
   useFirst(Boolean(page.value?.sample) && sample.data?.length === 0 && !params.written, round, look);
 
