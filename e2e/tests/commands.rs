@@ -37,7 +37,7 @@ const TEXTS: [&str; 2] = ["recommenders", "inference"];
 
 /// Blocks that are not run here: the page, how they begin, and what runs them or why nothing does. Those that need a cluster are
 /// run by operator/tests/cluster/commands.rs, which has such a list as well.
-const ELSEWHERE: [(&str, &str, &str); 15] = [
+const ELSEWHERE: [(&str, &str, &str); 16] = [
     ("../README", "./run quickstart", "quickstart.rs"),
     ("../README", "curl", "quickstart.rs"),
     ("benchmarks", "", "its events take minutes: `./run bench` and people"),
@@ -46,6 +46,7 @@ const ELSEWHERE: [(&str, &str, &str); 15] = [
     ("evaluation", "", "evaluate.rs"),
     ("explanations", "", "explain.rs"),
     ("first-ranking", "", "first_ranking.rs"),
+    ("first-ranking-service", "curl", "operator/tests/cluster/node/story.rs"),
     ("install", "", "builds the programs"),
     ("kubernetes-install", "docker", "needs Docker and a registry"),
     ("kubernetes-install", "eval", "e2e/cluster/tests.sh makes and loads its image so"),

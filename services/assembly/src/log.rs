@@ -119,8 +119,7 @@ pub(crate) fn write_aside() {
 }
 
 /// Writes a text to standard error behind the log, as long as something takes it. It may have several lines, which are one
-/// object of a log in JSON; of other logs all but the first are indented, so that none looks like another entry. Other control
-/// characters are escaped.
+/// object of a log in JSON; other control characters are escaped.
 pub fn complain(text: &str) {
     match LOG.get() {
         Some(log) => {
@@ -134,11 +133,7 @@ pub fn complain(text: &str) {
 /// A text as the log has it that no event says.
 fn told(text: &str, how: How) -> Vec<u8> {
     if how != How::Json {
-        let indented = |(at, line): (usize, &str)| match at > 0 && !line.starts_with(' ') {
-            true => one_line(format!("  {line}").as_bytes(), How::Plain),
-            false => one_line(line.as_bytes(), How::Plain),
-        };
-        return text.lines().enumerate().flat_map(indented).collect();
+        return text.lines().flat_map(|line| one_line(line.as_bytes(), How::Plain)).collect();
     }
     let (level, message) = text.strip_prefix("error: ").map_or(("WARN", text), |message| ("ERROR", message));
     let mut timestamp = String::new();
@@ -421,7 +416,7 @@ mod tests {
         assert_eq!(lines.matches('\n').count(), 1);
         let error = object(&lines);
         assert_eq!((&error["level"], &error["message"]), (&"ERROR".into(), &"2 mistakes\n  3:1 a\u{2028}\n".into()));
-        assert_eq!(told("error: a\n  b\nERROR c", How::Plain), b"error: a\n  b\n  ERROR c\n");
+        assert_eq!(told("error: a\n  b", How::Plain), b"error: a\n  b\n");
     }
 
     #[test]

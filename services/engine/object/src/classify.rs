@@ -29,6 +29,7 @@ where
 
 /// What the service means by an error, by its code where there is one: that says more than the status.
 fn refusal(status: u16, code: &str, message: &str, action: Action, endpoint: String) -> Problem {
+    let line = |text: &str| text.lines().collect::<Vec<_>>().join(" "); // a line of its own would look like one of our log
     match (code, status) {
         ("NoSuchBucket", _) => Problem::NoBucket { endpoint },
         ("InvalidAccessKeyId" | "XAdminUserNotFound", _) => Problem::UnknownKey, // the latter is versitygw's
@@ -36,10 +37,10 @@ fn refusal(status: u16, code: &str, message: &str, action: Action, endpoint: Str
         ("ExpiredToken" | "TokenRefreshRequired" | "InvalidToken", _) => Problem::Expired,
         ("RequestTimeTooSkewed", _) => Problem::WrongClock,
         ("PermanentRedirect" | "AuthorizationHeaderMalformed", _) | (_, 301) => {
-            Problem::WrongRegion { message: message.to_owned() }
+            Problem::WrongRegion { message: line(message) }
         }
         ("AccessDenied", _) | ("", 401 | 403) => Problem::Denied { permission: action.permission() },
-        _ => Problem::Refused { status, code: code.to_owned(), message: message.to_owned() },
+        _ => Problem::Refused { status, code: line(code), message: line(message) },
     }
 }
 
@@ -67,6 +68,15 @@ mod tests {
         assert_eq!(of(403), Problem::Denied { permission: "s3:PutObject" });
         assert!(matches!(of(301), Problem::WrongRegion { .. }));
         assert!(matches!(of(500), Problem::Refused { status: 500, .. }));
+    }
+
+    #[test]
+    fn what_a_service_says_is_one_line() {
+        let Problem::Refused { code, message, .. } = refusal(400, "a\nb", "c\r\nERROR d", Action::Get, String::new())
+        else {
+            panic!("it is refused")
+        };
+        assert_eq!((&*code, &*message), ("a b", "c ERROR d"));
     }
 
     #[test]

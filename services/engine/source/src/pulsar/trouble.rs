@@ -54,6 +54,7 @@ impl Trouble {
 
     fn refused(&mut self, code: ServerError, reason: String) -> Result<(), Error> {
         let (service, topic, subscription) = (self.service.clone(), self.topic.clone(), self.subscription.clone());
+        let reason = reason.lines().collect::<Vec<_>>().join(" "); // a line of its own would look like one of our log
         match code {
             ServerError::TopicNotFound | ServerError::InvalidTopicName => Err(Error::NoTopic { topic, service }),
             ServerError::AuthenticationError => Err(Error::Credentials { service, reason }),
