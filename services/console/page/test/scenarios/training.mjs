@@ -61,6 +61,7 @@ async function compared(visitor, first, second) {
   await page.locator("#metrics").waitFor();
   const orders = await page.locator(".figures").first().locator("tbody th").allInnerTexts();
   visitor.equal(orders, [`lightgbm@${first}`, `lightgbm@${second}`, "the order as visitors saw it", "a random order"], "the versions are compared");
+  visitor.check((await page.getByText(/^Evaluated /).innerText()).includes(`: lightgbm@${first}, lightgbm@${second}. The service`), "what the report compared");
   visitor.equal((await page.locator("section:has(#history) tbody th").allInnerTexts()).slice(0, 2), [second, first], "the history has them, the newest first");
   await visitor.accessible(page, "a comparison of versions");
   await page.getByRole("group", { name: "Order" }).getByRole("button", { name: `lightgbm@${first}` }).click();
