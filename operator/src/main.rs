@@ -74,7 +74,7 @@ struct RunOptions {
     /// What is logged, such as info, or rankwright_operator=debug,info
     #[arg(long, env = "RUST_LOG", default_value = "info")]
     log_level: String,
-    /// How many services get new pods at the same time after an upgrade of the operator
+    /// How many services get new pods at the same time because the operator has changed, as after its upgrade
     #[arg(long, env = "MAX_ROLLING_SERVICES", default_value = "1")]
     max_rolling_services: NonZeroUsize,
     /// Id of this cluster, which states are marked with, such as the uid of the namespace kube-system. An operator of all

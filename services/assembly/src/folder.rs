@@ -163,7 +163,7 @@ fn lock(path: &Path) -> Result<File> {
 /// Removes what was not written to its end, or says that it stays.
 fn clear(new: &Path) {
     if let Err(error) = remove(new) {
-        tracing::warn!(path = %new.display(), %error, "an incomplete state stays");
+        tracing::warn!(path = %new.display(), %error, "a copy of the state that is not used was not removed");
     }
 }
 

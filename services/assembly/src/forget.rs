@@ -267,7 +267,7 @@ impl Alone {
             match state.holder(TASK).await? {
                 Some(by) if by.starts_with(FORGETS) => {
                     if !std::mem::replace(&mut told, true) {
-                        tracing::info!(by, "another visitor or item is forgotten first");
+                        tracing::info!(by, "another process forgets first");
                     }
                 }
                 by => {

@@ -179,9 +179,11 @@ impl Inlet {
             self.name(closing.unknown_rankings());
             match outcome {
                 Ok(()) => {}
-                // nothing waits for a store: another process closes, needs the state for itself for a while, or has begun to write
+                // nothing waits for a store: another process closes, needs the state for itself for a while, or a writer has begun
                 Err(ingest::Error::LostLease { .. }) if self.engine.state.shared() => {
-                    return info!("rankings are closed later: another process has begun to write, or closes them");
+                    return info!(
+                        "rankings are closed later: a writer has begun, or another process closes rankings or needs the state for itself"
+                    );
                 }
                 Err(ingest::Error::LostLease { .. }) => {
                     return debug!("a writer has begun: closing begins again");

@@ -200,7 +200,7 @@ async fn bring_owed(closing: &mut Closing) -> Result<()> {
         Ok(false) => Err(StillOpen.into()),
         Err(error) => Err(anyhow::Error::from(error)),
     };
-    brought.context("click-throughs in the state are not in their store yet, and would be lost with it")
+    brought.context("click-throughs in the state are not in their store yet, and would be lost with the state")
 }
 
 /// Folders that rebuilds of the state in a folder have left.

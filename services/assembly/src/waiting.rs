@@ -198,7 +198,7 @@ impl Port {
     pub(crate) async fn close(mut self) {
         self.stop.notify_one();
         if let Ok(Err(error)) = (&mut self.serving).await {
-            warn!(%error, "an error while the port was closed");
+            warn!(%error, "the port that answered while stores were away ended with an error");
         }
     }
 }

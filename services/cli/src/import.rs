@@ -41,7 +41,7 @@ pub(crate) fn run(options: &ImportOptions) -> Result<()> {
     }
     if !matches!(config.state, State::Memory) && matches!(config.train, Some(ClickthroughStore::Memory)) {
         warn!(
-            "train is memory: click-throughs end with this process, and a later import does not read the same events again; use 'standalone', or 'train: {{type: file, path: ...}}'"
+            "train is memory: click-throughs end with this process, and a later import without --rebuild does not read the same events again; use 'standalone', or 'train: {{type: file, path: ...}}'"
         );
     }
     as_owner(&config)?;
@@ -259,8 +259,7 @@ impl Import<'_> {
     fn problem(&self) -> Option<String> {
         if !self.skipped.damaged().is_empty() {
             return Some(format!(
-                "{} is damaged or was cut short: what could be read of it is imported; import it again when it is complete, and \
-                 reading continues after that",
+                "{} is damaged or was cut short: only what could be read of it was taken in; read it again when it is complete",
                 self.skipped.damaged().join(", ")
             ));
         }
@@ -300,7 +299,7 @@ fn before(ingest: &Importer) -> Result<Option<Marks>> {
     if position.is_empty() {
         return Ok(None);
     }
-    serde_json::from_str(position).map(Some).context("the state has a position of another kind of source")
+    serde_json::from_str(position).map(Some).context("the state's position in these files cannot be read")
 }
 
 /// The files to read, and the path that names them. What the configuration says of its source does not count for others.

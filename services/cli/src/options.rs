@@ -88,7 +88,7 @@ pub(crate) struct ImportOptions {
     /// Stop at the first event that cannot be read
     #[arg(long)]
     pub(crate) strict: bool,
-    /// Print usage statistics as JSON, and end; nothing is ever sent
+    /// Print as JSON what such a program could report of its set-up, and end; nothing is ever sent
     #[arg(long)]
     pub(crate) print_analytics: bool,
 }
@@ -104,7 +104,7 @@ pub(crate) struct TrainOptions {
     /// How to split into train and test, instead of the configuration's split: time=N%, random=N%, hold_last=N%, field=NAME:TRAIN:TEST
     #[arg(short, long)]
     pub(crate) split: Option<String>,
-    /// Print usage statistics as JSON, and end; nothing is ever sent
+    /// Print as JSON what such a program could report of its set-up, and end; nothing is ever sent
     #[arg(long)]
     pub(crate) print_analytics: bool,
 }
@@ -114,7 +114,7 @@ pub(crate) struct ServeOptions {
     /// Path of the configuration
     #[arg(short, long, env = "SERVICE_CONFIG", value_parser = path())]
     pub(crate) config: Option<PathBuf>,
-    /// Print usage statistics as JSON, and end; nothing is ever sent
+    /// Print as JSON what such a program could report of its set-up, and end; nothing is ever sent
     #[arg(long)]
     pub(crate) print_analytics: bool,
 }

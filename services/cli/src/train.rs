@@ -152,7 +152,9 @@ pub(crate) fn warn_of_losses(name: &str, reading: &train::dataset::Reading) {
     for ((column, _), rankings) in &reading.missing_columns {
         warn!(
             model = name,
-            column, rankings, "click-throughs from before the column was defined like this have no value of it"
+            column,
+            rankings,
+            "click-throughs that were stored with another definition of the column have no value of it"
         );
     }
     let too_long = reading.too_long;

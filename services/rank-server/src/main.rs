@@ -12,7 +12,7 @@ use std::sync::Arc;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Answers rank requests with a shared state and its models
+/// Answers rank requests with a shared state and the stored models
 #[derive(Debug, Parser)]
 #[command(version)]
 struct Options {

@@ -26,8 +26,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// Trains models on the stored click-throughs, and publishes those that pass the quality gate
 ///
 /// Prints a report as JSON. Exit codes: 0, each model was published or its running version kept; 1, something failed;
-/// 2, wrong arguments; 3, there is nothing to learn from yet; 75, a server did not answer; 143, it was told to
-/// stop, and reports what it has done.
+/// 2, wrong arguments; 3, there is nothing to learn from yet; 75, Redis or the bucket did not answer or
+/// refused for now: try again; 143, it was told to stop, and reports what it has done.
 #[derive(Debug, Parser)]
 #[command(version)]
 struct Options {

@@ -24,9 +24,9 @@ pub(super) fn run(version: &Version, out: &Path, stopped: &dyn Fn() -> bool) -> 
     let ending = out.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
     if !endings.contains(&ending) {
         bail!(
-            "cannot write {}: {library} chooses the format by the name, which has to end in .{}",
+            "cannot write {}: the name of a file of {library} has to end in .{}",
             out.display(),
-            endings[0]
+            endings.join(" or .")
         );
     }
     let target = Target::new(out)?;
@@ -72,7 +72,7 @@ mod tests {
     fn a_name_that_the_library_would_misread_is_refused() {
         let error =
             run(&version(Kind::XgBoost, b"{L.."), Path::new("m.json"), &|| false).expect_err("is refused").to_string();
-        assert!(error.ends_with("which has to end in .ubj"), "{error}");
+        assert!(error.ends_with("has to end in .ubj"), "{error}");
         let error = run(&version(Kind::Als, b""), Path::new("m.txt"), &|| false).expect_err("is refused").to_string();
         assert_eq!(error, "model 'm' is of type als, which no other program reads");
     }

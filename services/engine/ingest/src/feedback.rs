@@ -98,7 +98,7 @@ impl Seen {
                 most = self.most,
                 window_seconds = self.window.as_secs(),
                 "more events come within core.ingest.eventIdWindow than are remembered: an older one that is sent again \
-                 counts twice; this is logged once"
+                 counts again; this is logged once"
             );
         }
         let (_, key) = self.notes.pop_front()?;

@@ -207,7 +207,11 @@ impl Watched {
         if seen < 2 || self.varies || (!reads_nothing && may_vary()) {
             return None;
         }
-        let what = if reads_nothing { "has no value that the feature can use" } else { "always has the same value" };
+        let what = if reads_nothing {
+            "has no value that the feature can use"
+        } else {
+            "always has the same value for the feature"
+        };
         Some(Fact {
             name: "features that never vary",
             warning: true,

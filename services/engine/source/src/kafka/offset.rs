@@ -53,7 +53,7 @@ fn within(stored: i64, low: i64, end: i64, partition: &str) -> i64 {
         tracing::warn!(
             partition,
             lost,
-            "the broker has removed messages before they were read; continuing at the oldest one"
+            "the broker has removed messages before they were read; continuing at the oldest one that is left"
         );
     } else if stored > end {
         // from the start, everything would count twice where the broker has merely lost the newest messages
