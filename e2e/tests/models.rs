@@ -130,7 +130,7 @@ fn what_is_wrong_is_named(folder: &Path) {
         (&["import", "--model", "lightgbm", "cut.txt"], "cut.txt: invalid LightGBM model"),
         (&["import", "--model", "lightgbm", "other.json"], "other.json: invalid XGBoost model"),
         (&["import", "--model", "lightgbm", "config.yml"], "neither JSON or UBJSON of XGBoost nor text of LightGBM"),
-        (&["export", "--model", "xgboost", "--out", "m.json"], "which has to end in .ubj"),
+        (&["export", "--model", "xgboost", "--out", "m.json"], "has to end in .ubj"),
         (&["export", "--model", "xgboost", "--out", "none/m.ubj"], "cannot write to none: none does not exist"),
     ] {
         let message = refused(arguments);

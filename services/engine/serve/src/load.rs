@@ -170,10 +170,14 @@ impl App {
 
     async fn tell_others(&self) {
         loop {
-            if let Err(error) = self.loader().tell(self.serves()).await {
-                tracing::debug!(%error, "other servers are told later");
-            }
+            self.tell().await;
             tokio::time::sleep(TELL_EVERY).await;
+        }
+    }
+
+    async fn tell(&self) {
+        if let Err(error) = self.loader().tell(self.serves()).await {
+            tracing::debug!(%error, "other servers are told later");
         }
     }
 
@@ -211,7 +215,7 @@ impl App {
             Current::Loaded(loaded) => Some(loaded),
             Current::Missing(_) => None,
         };
-        let current = current.as_ref().map(|loaded| &loaded.version);
+        let (current, before) = (current.as_ref().map(|loaded| &loaded.version), slot.version());
         let found = self.loader().load(slot.name(), &slot.definition, current).await;
         // it is looked at again and again
         let news = slot.is_news(found.as_ref().err().map(ToString::to_string));
@@ -232,6 +236,9 @@ impl App {
                 self.without_version(slot, format!("model {} could not be loaded, the log says why", slot.name()))
                     .await;
             }
+        }
+        if slot.version() != before {
+            self.tell().await; // one that starts at this moment would take a model for one that no server has
         }
         if slot.definition.learning().is_some()
             && let Ok(Some(versions)) = self.loader().versions(slot.name()).await

@@ -126,6 +126,16 @@ async fn a_new_version_is_tried_by_one_server_and_the_others_follow() {
     assert_eq!(Shop::shown(&two).await.0.as_deref(), Some(second.id().as_str()));
 }
 
+#[tokio::test]
+async fn a_version_that_is_taken_up_is_told_at_once() {
+    let shop = Shop::new();
+    let (one, ready) = shop.server("one", CONFIG).await;
+    assert!(ready && !shop.told.lock().serves["one"].contains_key("shop"));
+    let first = shop.publish(1_000).await;
+    one.app.refresh("shop").await;
+    assert_eq!(shop.told.lock().serves["one"]["shop"], first.id().as_str());
+}
+
 /// What a version is called among servers, once this one has tried it.
 async fn subject_of(shop: &Shop, version: &Version, server: &Service) -> String {
     server.app.refresh("shop").await;
