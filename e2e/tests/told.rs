@@ -154,6 +154,7 @@ fn seconds_in_place_of_milliseconds_are_told_once() {
     let service = Service::serve(&shop.config(), shop.path());
     service.feedback(&events);
     service.feedback(&[in_seconds(item("late", 100, &[]))]);
+    service.until("told", || service.log().contains("March 1970"));
     let log = service.log();
     assert_eq!(log.matches("March 1970").count(), 1, "{log}");
     assert!(log.contains(&told), "{log}");
