@@ -83,7 +83,10 @@ fn cost_of_page(load: &Load, effort: Effort, folder: &Path, table: &mut Table) {
         let api = format!("api: {{host: 127.0.0.1, port: 0, page: {{enabled: {enabled}}}}}\n");
         Service::standalone(&format!("{}{api}", load.config), &load.events, folder)
     });
-    let memory = memory_of_page(load, &services);
+    keep_full(load, &services);
+    let memory = || services.each_ref().map(|service| process::memory(service.pid()).0);
+    let kept = memory();
+    evaluate(&services[0]);
     let mut turns = [const { Vec::new() }; 2];
     for _ in 0..TURNS {
         for (service, figures) in services.iter().zip(&mut turns) {
@@ -92,15 +95,17 @@ fn cost_of_page(load: &Load, effort: Effort, folder: &Path, table: &mut Table) {
     }
     let [with, without] = turns.map(|figures| shown(wrk::median_of(&figures)));
     table.add("rank, 100 items, 1 connection, with the page", with, "as without it", format!("without {without}"));
-    let [with, without] = memory;
-    let measured = format!("{:.1} MB", with - without);
-    table.add("resident memory, with the page less without", measured, "5 MB", format!("without {without:.0} MB"));
+    for (what, [with, without]) in [
+        ("resident memory, with the page less without", kept),
+        ("the same behind an evaluation, and the requests above", memory()),
+    ] {
+        table.add(what, format!("{:.1} MB", with - without), "5 MB", format!("without {without:.0} MB"));
+    }
 }
 
-/// Resident memory of a service with the page and of one without it, once the page keeps as much as it can: full requests of
-/// each model, what it has shown about versions, and an evaluation with its worst lists. Before other requests, because a sample
-/// that is full takes one a second.
-fn memory_of_page(load: &Load, services: &[Service; 2]) -> [f64; 2] {
+/// Has the page keep as many requests as it can, and show what it can about versions. Before other requests, because a sample that is
+/// full takes one a second.
+fn keep_full(load: &Load, services: &[Service; 2]) {
     const SAMPLED: usize = 100; // `api.page.sample`
     const SAMPLE_BYTES: usize = 3 << 20;
     let status = services[0].status();
@@ -117,14 +122,15 @@ fn memory_of_page(load: &Load, services: &[Service; 2]) -> [f64; 2] {
     for path in ["/models".to_owned(), format!("/models/{}/features", load.model)] {
         page.get(&path).ok();
     }
+}
+
+/// Has the page evaluate all models, and keep their worst lists.
+fn evaluate(page: &Service) {
     let evaluation = || page.get("/evaluation").ok().json();
-    if evaluation()["unavailable"].is_null() {
-        page.post_text("/evaluation", "{}").ok();
-        page.until("evaluated", || evaluation()["running"].is_null());
-        let last = evaluation()["last"].clone();
-        assert!(last["report"].is_object(), "{}", last["problem"]);
-    }
-    services.each_ref().map(|service| process::memory(service.pid()).0)
+    page.post_text("/evaluation", "{}").ok();
+    page.until("evaluated", || evaluation()["running"].is_null());
+    let last = evaluation()["last"].clone();
+    assert!(last["report"].is_object(), "{}", last["problem"]);
 }
 
 /// Bytes of resident memory that an item of an open ranking takes, and those that the program counts.
