@@ -2,7 +2,9 @@
 
 mod health;
 mod lost;
+mod progress;
 mod schedules;
+mod trainings;
 
 use super::*;
 use crate::ask::{Model, Said, Store};
@@ -211,32 +213,6 @@ fn a_condition_keeps_its_time_until_it_changes() {
     assert_eq!(verdict(&refused, "RankServerReady"), "True Available", "what runs is told all the same");
 }
 
-#[test]
-fn a_training_that_is_suspended_says_so() {
-    let training: Training = serde_json::from_value(json!({"schedule": "@daily", "suspend": true})).unwrap();
-    let status = told(json!({ "training": training }), &working(), &Observed::default());
-    assert!(condition(&status, "ModelTrained").message.contains("training is suspended"));
-}
-
-#[test]
-fn servers_are_looked_at_soon_while_a_version_is_new_and_not_served() {
-    let (now, minutes) = (Timestamp::UNIX_EPOCH, k8s_openapi::jiff::SignedDuration::from_mins);
-    let ended = now - minutes(1);
-    let with = |version: &str, served: &str, pinned: Value, ended: Timestamp| -> RankingServiceStatus {
-        let last = json!({"outcome": "Published", "message": "", "version": version});
-        let model = json!({"name": "shop", "version": served, "pinned": pinned, "lastTraining": last});
-        let training = json!({"pod": "one", "outcome": "Published", "finishedAt": ended.to_string()});
-        serde_json::from_value(json!({"models": [model], "training": training})).unwrap()
-    };
-    assert!(awaits_servers(&with("v2", "v1", Value::Null, ended), now));
-    assert!(!awaits_servers(&with("v2", "v2", Value::Null, ended), now), "it is served");
-    assert!(!awaits_servers(&with("v2", "v1", json!("v1"), ended), now), "another one is pinned");
-    assert!(
-        !awaits_servers(&with("v2", "v1", Value::Null, now - minutes(3)), now),
-        "somebody went back to another one"
-    );
-}
-
 /// A training that has ended in this second, in a pod of this name.
 fn ended(pod: &str, second: i64, outcome: &str) -> crate::observe::Trained {
     let model = json!({"model": "shop", "outcome": outcome, "message": "because", "version": pod});
@@ -267,36 +243,6 @@ fn running(over: Value) -> Workloads {
     let annotations = Some(digests.map(|(key, digest)| (key.to_owned(), digest)).into());
     rank.spec.as_mut().unwrap().template.metadata = Some(ObjectMeta { annotations, ..ObjectMeta::default() });
     Workloads { rank: Some(rank), ..working() }
-}
-
-#[test]
-fn a_training_whose_pod_is_gone_stays_the_last_one() {
-    let seen = |training| Observed { training, ..saying("v1") };
-    let good = told(json!({}), &working(), &seen(Some(ended("second", 20, "published"))));
-    assert_eq!(verdict(&good, "ModelTrained"), "True Served");
-    for left in [None, Some(ended("first", 10, "failed"))] {
-        let after = told_after(good.clone(), &seen(left));
-        assert_eq!(after.training, good.training);
-        assert_eq!(after.models, good.models);
-        assert_eq!(verdict(&after, "ModelTrained"), "True Served");
-    }
-    let failed = told_after(good, &seen(Some(ended("third", 30, "failed"))));
-    assert_eq!(verdict(&failed, "ModelTrained"), "False TrainingFailed");
-    let after = told_after(failed.clone(), &seen(Some(ended("second", 20, "published"))));
-    assert_eq!(verdict(&after, "ModelTrained"), "False TrainingFailed", "its pod is gone, and it was the last");
-    assert_eq!(condition(&after, "ModelTrained").message, condition(&failed, "ModelTrained").message);
-    let unwanted = told_of(json!({}), failed, &seen(None));
-    assert_eq!(verdict(&unwanted, "ModelTrained"), "True Served", "no training takes place any more");
-}
-
-#[test]
-fn a_training_that_does_not_begin_is_told() {
-    let trouble = "pod shop-training-1 has no image: rankwright:2 cannot be pulled".to_owned();
-    let observed = Observed { troubles: vec![no_image(Component::Training, &trouble)], ..saying("v1") };
-    let status = told(json!({}), &working(), &observed);
-    assert_eq!(verdict(&status, "ModelTrained"), "False TrainingStuck");
-    assert!(condition(&status, "ModelTrained").message.ends_with(&trouble));
-    assert_eq!(verdict(&status, "Ready"), "True AllPartsWork", "what there is works on");
 }
 
 #[test]
@@ -372,16 +318,7 @@ fn an_import_that_was_not_looked_at_stays_as_it_was_told() {
     service.status = Some(serde_json::from_value(json!({ "import": failed })).unwrap());
     let failure = Error::Refused(Refusal::Configuration("no".to_owned()));
     let (observed, workloads) = (Observed::default(), Workloads::default());
-    let facts = Facts {
-        service: &service,
-        plan: Some(&plan),
-        applied: None,
-        failure: Some(&failure),
-        cleaning: None,
-        observed: &observed,
-        workloads: &workloads,
-    };
-    let status = of(&facts, Timestamp::UNIX_EPOCH);
+    let status = with_failure(&service, Some(&plan), &failure, &observed, &workloads);
     assert_eq!(status.import, service.status.unwrap().import);
 }
 
@@ -398,30 +335,25 @@ fn an_import_is_told_as_it_is_while_something_else_is_refused() {
     let workloads = Workloads { import: Some(serde_json::from_value(done).unwrap()), ..Workloads::default() };
     let (observed, failure) = (Observed::default(), Error::Refused(Refusal::Configuration("no".to_owned())));
     for plan in [Some(&plan), None] {
-        let facts = Facts {
-            service: &service,
-            plan,
-            applied: None,
-            failure: Some(&failure),
-            cleaning: None,
-            observed: &observed,
-            workloads: &workloads,
-        };
-        assert_eq!(of(&facts, Timestamp::UNIX_EPOCH).import.unwrap().phase, ImportPhase::Complete);
+        let status = with_failure(&service, plan, &failure, &observed, &workloads);
+        assert_eq!(status.import.unwrap().phase, ImportPhase::Complete);
     }
 }
 
 /// The status of a service that was not carried out.
 fn not_carried_out(service: &RankingService, failure: &Error, observed: &Observed) -> RankingServiceStatus {
-    let facts = Facts {
-        service,
-        plan: None,
-        applied: None,
-        failure: Some(failure),
-        cleaning: None,
-        observed,
-        workloads: &working(),
-    };
+    with_failure(service, None, failure, observed, &working())
+}
+
+/// The status of a service of which something failed.
+fn with_failure(
+    service: &RankingService,
+    plan: Option<&Plan>,
+    failure: &Error,
+    observed: &Observed,
+    workloads: &Workloads,
+) -> RankingServiceStatus {
+    let facts = Facts { service, plan, applied: None, failure: Some(failure), cleaning: None, observed, workloads };
     of(&facts, Timestamp::UNIX_EPOCH)
 }
 
@@ -489,8 +421,6 @@ fn a_deleted_service_whose_configuration_is_gone_says_by_which_its_data_are_remo
     assert_eq!(invalid, "False ConfigurationInvalid");
     assert_eq!(message, "features[0]: no; data are removed by the configuration of before");
 }
-
-mod progress;
 
 #[test]
 fn what_somebody_has_written_into_a_status_is_taken_out_with_what_is_written() {

@@ -46,7 +46,7 @@ pub(crate) fn open(path: &Path, file: &FileState) -> Result<FileStore> {
     let former = || if old.exists() { format!("; the one before it is {}", old.display()) } else { String::new() };
     let store = store.with_context(|| format!("failed to open the state in {}{}", path.display(), former()))?;
     remove(&old).with_context(|| format!("failed to clear {}", old.display()))?;
-    clear(&written_anew(path)); // its writer holds the state itself
+    clear(&copy_of(path)); // its writer holds the state itself
     Ok(store)
 }
 
@@ -76,13 +76,13 @@ fn options(file: &FileState) -> FileOptions {
 }
 
 /// Rewrites the files of a state, so that nothing is in them of what was removed.
-pub(crate) fn anew(path: &Path, store: FileStore) -> Result<()> {
+pub(crate) fn rewrite(path: &Path, store: FileStore) -> Result<()> {
     if path.is_symlink() {
         bail!("it is a symbolic link: have state.path name the folder in which the files lie");
     }
-    let new = written_anew(path);
+    let new = copy_of(path);
     remove(&new).with_context(|| format!("failed to clear {}", new.display()))?;
-    let written = private(&new).and_then(|()| store.write_anew(&new).map_err(Into::into)).and_then(|()| lock(path));
+    let written = private(&new).and_then(|()| store.write_copy(&new).map_err(Into::into)).and_then(|()| lock(path));
     let lock = written.inspect_err(|_| clear(&new))?;
     let put = put(path, &new, store).inspect_err(|_| clear(&new));
     drop(lock); // until then no other process has the state, or rewrites it
@@ -128,7 +128,7 @@ fn replaced(path: &Path) -> PathBuf {
 }
 
 /// Where a state is rewritten.
-fn written_anew(path: &Path) -> PathBuf {
+fn copy_of(path: &Path) -> PathBuf {
     path.with_extension("anew")
 }
 

@@ -120,7 +120,7 @@ async fn in_folder(config: Config, path: &Path, file: &FileState, subject: &Subj
     let mut told = in_stores(&Engine::without_texts(config, state.clone(), &[]).await?, subject).await?;
     let state = Arc::into_inner(state).context("the state is in use")?;
     let place = path.display();
-    match tokio::task::block_in_place(|| folder::anew(path, state)) {
+    match tokio::task::block_in_place(|| folder::rewrite(path, state)) {
         Ok(()) => told.removed.push(format!("what was still in the files of {place}, which were rewritten")),
         Err(error) => told
             .left

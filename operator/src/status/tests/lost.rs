@@ -79,16 +79,7 @@ fn a_state_lies_in_another_place_also_while_an_object_without_a_part_in_it_is_re
     let refused = Box::new(kube::Error::LinesCodecMaxLineLengthExceeded);
     let failure = Error::Apply { child: "PodMonitor shop".to_owned(), source: refused };
     let (observed, workloads) = (server("s2", 1, None, &[]), running(over()));
-    let facts = Facts {
-        service: &service,
-        plan: Some(&plan),
-        applied: None,
-        failure: Some(&failure),
-        cleaning: None,
-        observed: &observed,
-        workloads: &workloads,
-    };
-    let state = of(&facts, Timestamp::UNIX_EPOCH).state.unwrap();
+    let state = with_failure(&service, Some(&plan), &failure, &observed, &workloads).state.unwrap();
     assert_eq!((state.id.as_str(), state.place.as_str()), ("s2", "redis:6380/0"));
 }
 

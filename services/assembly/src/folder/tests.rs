@@ -57,7 +57,7 @@ fn opened(path: &Path, file: &FileState) -> FileStore {
 
 /// Otherwise its commits would go into files that are no longer read.
 #[test]
-fn nothing_is_lost_of_who_opens_a_state_while_others_write_it_anew_and_look_at_it() {
+fn nothing_is_lost_of_who_opens_a_state_while_others_rewrite_it_and_look_at_it() {
     const TURNS: u64 = 5;
     let (_folder, path, file) = home();
     drop(open(&path, &file).expect("is made"));
@@ -70,9 +70,9 @@ fn nothing_is_lost_of_who_opens_a_state_while_others_write_it_anew_and_look_at_i
                 std::thread::sleep(PAUSE * 5);
             }
         });
-        let anew = scope.spawn(|| {
+        let rewriting = scope.spawn(|| {
             for _ in 0..TURNS {
-                super::anew(&path, opened(&path, &file)).expect("is written anew");
+                super::rewrite(&path, opened(&path, &file)).expect("is rewritten");
                 std::thread::sleep(PAUSE * 5);
             }
         });
@@ -81,7 +81,7 @@ fn nothing_is_lost_of_who_opens_a_state_while_others_write_it_anew_and_look_at_i
             assert_eq!(runtime.block_on(goes_on(&opened(&path, &file))), count);
             std::thread::sleep(PAUSE * 5);
         }
-        anew.join().expect("ends");
+        rewriting.join().expect("ends");
     });
     assert_eq!(
         tokio::runtime::Builder::new_current_thread()
@@ -101,9 +101,9 @@ async fn what_was_killed_between_two_steps_is_undone() {
     fs::rename(&path, replaced(&path)).expect("is moved");
     let told = existing(&path, &file).err().expect("it is no state to look at").to_string();
     assert!(told.contains("a process ended while it replaced the state"), "{told}");
-    fs::create_dir(written_anew(&path)).expect("is made");
+    fs::create_dir(copy_of(&path)).expect("is made");
     assert_eq!(goes_on(&open(&path, &file).expect("is undone")).await, 2);
-    assert!(!replaced(&path).exists() && !written_anew(&path).exists());
+    assert!(!replaced(&path).exists() && !copy_of(&path).exists());
     fs::create_dir(replaced(&path)).expect("is made");
     assert!(existing(&path, &file).expect("is whole").is_some());
     assert_eq!(goes_on(&open(&path, &file).expect("opens")).await, 3);
@@ -111,13 +111,13 @@ async fn what_was_killed_between_two_steps_is_undone() {
 }
 
 #[test]
-fn a_state_that_lies_elsewhere_is_not_written_anew_in_the_place_of_its_link() {
+fn a_state_that_lies_elsewhere_is_not_rewritten_in_the_place_of_its_link() {
     let (folder, path, file) = home();
     drop(open(&path, &file).expect("is made"));
     let elsewhere = folder.path().join("elsewhere");
     fs::rename(&path, &elsewhere).expect("is moved");
     std::os::unix::fs::symlink(&elsewhere, &path).expect("is linked");
-    let told = anew(&path, open(&path, &file).expect("opens")).expect_err("is refused").to_string();
+    let told = rewrite(&path, open(&path, &file).expect("opens")).expect_err("is refused").to_string();
     assert!(told.contains("symbolic link"), "{told}");
     assert!(elsewhere.join("version").exists() && open(&path, &file).is_ok());
 }
@@ -140,7 +140,7 @@ fn rights(path: &Path) -> Vec<(bool, u32, (u32, u32))> {
 fn a_state_that_is_replaced_keeps_its_rights() {
     use std::os::unix::fs::{PermissionsExt, fchown};
     let (_folder, path, file) = home();
-    for how in ["written anew", "rebuilt"] {
+    for how in ["rewritten", "rebuilt"] {
         drop(open(&path, &file).expect("is made"));
         let (user, group) = rights(&path)[0].2;
         let group = if user == 0 { 4712 } else { group };
@@ -155,7 +155,7 @@ fn a_state_that_is_replaced_keeps_its_rights() {
                 drop(open(&built, &file).expect("is made"));
                 replace(&path, &built, open(&path, &file).expect("opens")).expect("is replaced");
             }
-            _ => anew(&path, open(&path, &file).expect("opens")).expect("is written anew"),
+            _ => rewrite(&path, open(&path, &file).expect("opens")).expect("is rewritten"),
         }
         let found = rights(&path);
         assert!(found.len() > 4, "{found:?}");
@@ -259,9 +259,9 @@ fn what_does_not_take_its_place_is_not_left_beside_a_state() {
     drop(open(&path, &file).expect("is made"));
     let store = open(&path, &file).expect("opens");
     fs::write(replaced(&path), "in the way").expect("is written");
-    let told = format!("{:#}", anew(&path, store).expect_err("nothing can be moved there"));
+    let told = format!("{:#}", rewrite(&path, store).expect_err("nothing can be moved there"));
     assert!(told.contains("failed to move"), "{told}");
-    assert!(!written_anew(&path).exists());
+    assert!(!copy_of(&path).exists());
     fs::remove_file(replaced(&path)).expect("is removed");
     assert!(open(&path, &file).is_ok());
 }

@@ -12,7 +12,7 @@ static SAID: Once = Once::new();
 /// Events whose texts are computed before they are taken in: as embeddings of 384 numbers they take 6 MB.
 pub(crate) const EVENTS: usize = 4096;
 
-/// What models make of texts, but for those that are known.
+/// What models make of texts, except for those that are known.
 pub(crate) async fn encoded(mut texts: Texts, known: &Encoded) -> Encoded {
     let known = texts.among(known);
     if texts.is_empty() {

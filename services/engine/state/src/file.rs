@@ -10,9 +10,9 @@
 //! futures, on the thread that polls them.
 
 mod address;
-mod anew;
 mod cache;
 mod commit;
+mod copy;
 mod disk;
 mod expire;
 mod flush;
@@ -83,8 +83,8 @@ impl FileStore {
     ///
     /// # Errors
     /// [`Error::Open`] and [`Error::Failed`], where the folder cannot be used, the disk is full, or a table here is damaged.
-    pub fn write_anew(&self, folder: impl AsRef<Path>) -> Result<(), Error> {
-        self.disk.write_anew(folder.as_ref(), self.options)
+    pub fn write_copy(&self, folder: impl AsRef<Path>) -> Result<(), Error> {
+        self.disk.write_copy(folder.as_ref(), self.options)
     }
 
     /// Forces everything that was committed to the disk.

@@ -160,7 +160,7 @@ fn half_made(folder: &TempDir) {
 }
 
 #[tokio::test]
-async fn a_state_that_was_never_finished_is_begun_anew() {
+async fn a_state_that_was_never_finished_is_begun_again() {
     let folder = folder();
     half_made(&folder);
     let store = open(&folder, FileOptions::default());
@@ -171,7 +171,7 @@ async fn a_state_that_was_never_finished_is_begun_anew() {
 }
 
 #[tokio::test]
-async fn what_was_made_and_cannot_be_opened_is_begun_anew() {
+async fn what_was_made_and_cannot_be_opened_is_begun_again() {
     let folder = folder();
     drop(open(&folder, FileOptions::default()));
     std::fs::remove_dir_all(folder.path().join("keyspaces/0")).expect("is there");
@@ -360,8 +360,8 @@ fn with(folder: &Path, text: &str) -> Vec<PathBuf> {
 }
 
 #[tokio::test]
-async fn a_state_that_is_written_anew_is_the_same_without_a_byte_of_what_was_removed() {
-    let (folder, anew) = (folder(), folder());
+async fn a_copy_of_a_state_is_the_same_without_a_byte_of_what_was_removed() {
+    let (folder, copy) = (folder(), folder());
     let options = FileOptions { format: Format::Json, ..FileOptions::default() };
     let store = open(&folder, options);
     let [gone, long] = ["removed-visitor", &"kept".repeat(3000)].map(item);
@@ -374,11 +374,11 @@ async fn a_state_that_is_written_anew_is_the_same_without_a_byte_of_what_was_rem
     store.sync().expect("is written");
     assert!(!with(folder.path(), "removed-visitor").is_empty(), "it is in the journal");
 
-    store.write_anew(anew.path()).expect("is written");
+    store.write_copy(copy.path()).expect("is written");
     drop(store);
-    assert_eq!(with(anew.path(), "removed-visitor"), [""; 0].map(PathBuf::from));
-    assert!(!with(anew.path(), "kept-visitor").is_empty());
-    let store = open(&anew, options);
+    assert_eq!(with(copy.path(), "removed-visitor"), [""; 0].map(PathBuf::from));
+    assert!(!with(copy.path(), "kept-visitor").is_empty());
+    let store = open(&copy, options);
     let read = store.read(&[gone, long, item("kept-visitor"), event]).await.expect("reads");
     assert_eq!(read.iter().map(Option::is_some).collect::<Vec<_>>(), [false, true, true, true]);
     assert_eq!(store.slots(&[Fingerprint(8), Fingerprint(7)]).await.expect("gives slots"), [slots[1], slots[0]]);
@@ -387,15 +387,15 @@ async fn a_state_that_is_written_anew_is_the_same_without_a_byte_of_what_was_rem
     assert_eq!((next.epoch, next.position), (lease.epoch + 1, lease.position));
     put(&store, vec![(item("kept-visitor"), clicks(2))]).await;
     drop(store);
-    let read = open(&anew, options).read(&[item("kept-visitor")]).await.expect("reads");
+    let read = open(&copy, options).read(&[item("kept-visitor")]).await.expect("reads");
     assert_eq!(read[0].as_deref(), clicks(3).as_ref(), "it goes on");
 }
 
 #[tokio::test]
-async fn a_state_without_anything_in_it_can_be_written_anew() {
-    let (folder, anew) = (folder(), folder());
-    open(&folder, FileOptions::default()).write_anew(anew.path()).expect("is written");
-    let store = open(&anew, FileOptions::default());
+async fn a_state_without_anything_in_it_can_be_copied() {
+    let (folder, copy) = (folder(), folder());
+    open(&folder, FileOptions::default()).write_copy(copy.path()).expect("is written");
+    let store = open(&copy, FileOptions::default());
     put(&store, vec![(item("a"), clicks(1))]).await;
     assert_eq!(store.stats().await.expect("has a size").entities, 1);
 }

@@ -124,10 +124,10 @@ async fn a_state_without_a_journal_is_refused_until_an_empty_one_says_that_its_c
 }
 
 #[tokio::test]
-async fn a_state_that_was_written_anew_has_a_journal_in_which_something_is() {
-    let anew = folder();
+async fn a_copy_of_a_state_has_a_journal_in_which_something_is() {
+    let copy = folder();
     let (folder, _, _) = ten_commits().await;
-    open(&folder, FileOptions::default()).write_anew(anew.path()).expect("is written");
-    assert_eq!(journal::troubles(anew.path()).expect("can be read"), []);
-    assert_eq!(open(&anew, FileOptions::default()).stats().await.expect("has a size").entities, 10);
+    open(&folder, FileOptions::default()).write_copy(copy.path()).expect("is written");
+    assert_eq!(journal::troubles(copy.path()).expect("can be read"), []);
+    assert_eq!(open(&copy, FileOptions::default()).stats().await.expect("has a size").entities, 10);
 }

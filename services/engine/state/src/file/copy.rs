@@ -11,7 +11,7 @@ use std::path::Path;
 
 impl Disk {
     /// Writes it to an empty folder; nothing may change meanwhile.
-    pub(super) fn write_anew(&self, folder: &Path, options: FileOptions) -> Result<(), Error> {
+    pub(super) fn write_copy(&self, folder: &Path, options: FileOptions) -> Result<(), Error> {
         let _writing = self.writing.lock();
         let db = Database::builder(folder).open().map_err(cannot_open(folder))?;
         for (from, buffer) in self.keyspaces(options) {
