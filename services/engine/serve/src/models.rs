@@ -193,11 +193,11 @@ impl Slot {
 
     /// What it is for.
     pub fn purpose(&self) -> Purpose {
-        match self.definition {
-            config::Model::Shuffle { .. } | config::Model::Noop => Purpose::Order,
-            config::Model::LambdaMart(_) => Purpose::LearnedOrder,
-            config::Model::Trending(_) => Purpose::Popular,
-            config::Model::Als(_) | config::Model::Semantic(_) => Purpose::Similar,
+        match &self.definition {
+            model if model.learns_order() => Purpose::LearnedOrder,
+            model if model.holds_vectors() => Purpose::Similar,
+            model if model.recommends() => Purpose::Popular,
+            _ => Purpose::Order,
         }
     }
 
