@@ -266,7 +266,7 @@ ok "it takes the pod of helm test where the restricted standard is enforced" put
 mkdir "$work/older"
 cp -r charts/rankwright-crds "$work/older"
 sed -i '/^    shortNames:$/,+1d' "$work/older/rankwright-crds/files/rankingservices.yaml"
-short() { kubectl get crd rankingservices.rankwright.dev --output jsonpath='{.spec.names.shortNames}' | grep -q rksvc; }
+short() { [[ $(kubectl get crd rankingservices.rankwright.dev --output jsonpath='{.spec.names.shortNames}') == *rksvc* ]]; }
 crds() { helm upgrade --install rankwright-crds "$1" --namespace rankwright-system --take-ownership "${@:2}"; }
 ok "the chart of the definition is installed" crds "$work/older/rankwright-crds"
 ok "in its older form" not short
@@ -300,7 +300,7 @@ failing() {
     "models": [{"name": "default", "version": "v2"}], "conditions": [{"type": "Ready", "status": "False", "reason": "PodWithoutImage",
     "message": "no \"image\"", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}}' &&
     not plugin explain shop >"$work/explained" && grep -q '^Ready is False: PodWithoutImage: no "image"$' "$work/explained" &&
-    plugin status shop | tee "$work/status" | grep -q '^model default: v2$' && plugin status | grep -q '^shop '
+    plugin status shop >"$work/status" && grep '^model default: v2$' "$work/status" && plugin status >"$work/status" && grep '^shop ' "$work/status"
 }
 ok "and why a service is not ready" failing
 pinned() {
@@ -313,7 +313,7 @@ ok "it pins a version, and takes the pin back" pinned
 trained() {
   kubectl create cronjob shop-training --namespace sample-minimal --schedule '0 3 31 2 *' --image rankwright --dry-run=client --output json |
     kubectl label --local --filename - app.kubernetes.io/name=rankwright app.kubernetes.io/instance=shop app.kubernetes.io/component=training --output json |
-    kubectl apply --filename - && plugin train shop && kubectl get jobs --namespace sample-minimal --output name | grep -q '^job.batch/shop-now-'
+    kubectl apply --filename - && plugin train shop && [[ $(kubectl get jobs --namespace sample-minimal --output name) == *job.batch/shop-now-* ]]
 }
 ok "it trains now" trained
 refused() {

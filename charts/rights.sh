@@ -89,11 +89,11 @@ spec:
 Y
 until_true "makes every part" there deployment/shop-rank deployment/shop-ingest cronjob/shop-training hpa/shop-rank pdb/shop-rank \
   service/shop-rank ingress/shop-rank networkpolicy/shop-rank configmap/shop-dashboard serviceaccount/shop scaledobject/shop-ingest
-configures() { k get configmap --output name | grep -q shop-config-; }
+configures() { [[ $(k get configmap --output name) == *shop-config-* ]]; }
 until_true "configures" configures
-imports() { k get job --selector app.kubernetes.io/component=import --output name | grep -q .; }
+imports() { [ -n "$(k get job --selector app.kubernetes.io/component=import --output name)" ]; }
 until_true "imports" imports
-monitors() { k get podmonitor --output name | grep -q .; }
+monitors() { [ -n "$(k get podmonitor --output name)" ]; }
 until_true "monitors" monitors
 until_true "alerts" there prometheusrule/shop
 
@@ -113,7 +113,7 @@ k patch rankingservice shop --type merge --patch '{"spec": {"serviceAccount": {"
   "rank": {"autoscaling": null, "ingress": null, "gatewayRoute": {"parentRefs": [{"name": "gateway"}]}}}}' >/dev/null
 until_true "takes away what is no longer wanted" gone cronjob/shop-training hpa/shop-rank ingress/shop-rank networkpolicy/shop-rank \
   serviceaccount/shop scaledobject/shop-ingest prometheusrule/shop configmap/shop-dashboard
-routes() { k get httproute --output name | grep -q .; }
+routes() { [ -n "$(k get httproute --output name)" ]; }
 until_true "makes a route" routes
 change httproutes
 until_true "puts the route back" unchanged httproutes

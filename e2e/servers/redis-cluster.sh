@@ -12,7 +12,7 @@ first=$REDIS_CLUSTER_PORT
 names=(redis-sentinel-0 redis-sentinel-1 redis-sentinel-2 redis-replica redis-primary redis-cluster-0 redis-cluster-1 redis-cluster-2)
 
 ask() { local at=$1; shift; timeout 5 redis-cli -h 127.0.0.1 -p "$at" "$@"; }
-says() { local text=$1; shift; ask "$@" | grep -q "$text"; }
+says() { local text=$1; shift; grep -q "$text" <<<"$(ask "$@")"; }
 
 # instance NAME PORT OPTIONS...
 instance() {

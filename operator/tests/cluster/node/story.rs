@@ -7,7 +7,6 @@ use super::{in_own_namespace_with_pods, kubectl, request};
 use crate::cluster::Cluster;
 use crate::commands::{Which, furnish, run, run_pages};
 use crate::pods::labels;
-use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;
 use rankwright_crds::RankingService;
 use rankwright_crds::status::{ImportPhase, ModelStatus};
@@ -191,7 +190,7 @@ async fn a_shop_is_imported_trained_ranked_clicked_retrained_and_rolled_back() {
     // what other pages show, while it runs; the last rollback among it is of no account
     cluster.told("shop", "Ready", "True", "AllPartsWork").await;
     let import = pinned.status.unwrap().import.unwrap().job;
-    let pod = cluster.list::<Pod>(&labels("shop", "rank")).await[0].name_any();
+    let pod = cluster.pods(&labels("shop", "rank"), 2).await[0].name_any();
     let named = [
         ("-n shop ", "-n sample-import ".to_owned()),
         ("job/NAME", format!("job/{import}")),
