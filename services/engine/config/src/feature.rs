@@ -70,6 +70,9 @@ pub(crate) trait Definition: Sized {
     /// Whether it never varies where a field that it reads has one value alone: neither the time, nor interactions, nor
     /// another field make its value.
     const OF_FIELDS_ALONE: bool;
+    /// Keys that it reads, those in sections of it with dots, and what each is for, as in [`Key::text`](crate::schema::Key::text). Keys
+    /// that several types share in the same meaning stand in [`KEYS`](crate::schema::KEYS).
+    const KEYS: &[(&str, &str)] = &[];
     /// Its `refresh` where nothing is said.
     const USUAL_REFRESH: Duration = Duration::ZERO;
 
@@ -113,6 +116,7 @@ macro_rules! types {
             aliases: $kind::ALIASES,
             example: $kind::EXAMPLE,
             doc: $kind::DOC,
+            keys: $kind::KEYS,
         }),*];
 
         impl Kind {

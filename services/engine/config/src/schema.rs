@@ -4,10 +4,13 @@
 //! extractor.
 
 mod json;
+mod keys;
+mod place;
 mod scalar;
 mod shape;
 
 pub use json::document;
+pub use keys::{KEYS, Key, Keys};
 
 pub use crate::feature::FEATURE_TYPES;
 
@@ -22,6 +25,8 @@ pub struct FeatureType {
     pub example: &'static str,
     /// What it computes, in a sentence.
     pub doc: &'static str,
+    /// Keys of its own, those in sections of it with dots, and what each is for, as in [`Key::text`].
+    pub keys: &'static [(&'static str, &'static str)],
 }
 
 impl FeatureType {

@@ -157,7 +157,7 @@ impl<'a> Section<'a> {
     /// The value of a key that must be there; `what` says what belongs there.
     pub(crate) fn required(&self, key: &'static str, what: &str) -> Option<Value<'a>> {
         if let Some(trace) = self.report.trace() {
-            trace.requires(&self.path, key, what);
+            trace.requires(&self.path, key);
         }
         self.given(key).or_else(|| self.missing(key, what))
     }
@@ -170,8 +170,13 @@ impl<'a> Section<'a> {
     /// Notes that `key` is missing.
     pub(crate) fn missing<T>(&self, key: &'static str, what: &str) -> Option<T> {
         if let Some(trace) = self.report.trace() {
-            trace.requires(&self.path, key, what);
+            trace.requires(&self.path, key);
         }
+        self.lacks(key, what)
+    }
+
+    /// The same, where other keys ask for this one: without them it need not be there, so that the schema does not require it.
+    pub(crate) fn lacks<T>(&self, key: &'static str, what: &str) -> Option<T> {
         self.missing.borrow_mut().push((key, what.to_owned()));
         None
     }

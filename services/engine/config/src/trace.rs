@@ -73,9 +73,9 @@ impl Trace {
         there
     }
 
-    /// Notes that a key must be there, and what belongs there.
-    pub(crate) fn requires(&self, path: &str, key: &'static str, what: &str) {
-        self.at(path, |seen| seen.key(key).required = Some(what.to_owned()));
+    /// Notes that a key must be there.
+    pub(crate) fn requires(&self, path: &str, key: &'static str) {
+        self.at(path, |seen| seen.key(key).required = true);
     }
 
     /// Notes that a key does nothing, and why.

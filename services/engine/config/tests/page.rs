@@ -1,31 +1,108 @@
-//! docs/configuration.md names every key that is read, no other one, and every default.
+//! Every key has a text, and the tables of docs/configuration.md and docs/http.md are made of these texts. `UPDATE_PAGE=1` writes them again.
 
-use rankwright_config::schema::document;
-use rankwright_config::{Environment, shown};
+use rankwright_config::schema::{FEATURE_TYPES, KEYS, Key, Keys, document};
+use rankwright_config::{Environment, Shown, shown};
 use serde_json::Value;
 use std::collections::BTreeSet;
+use std::fmt::Write;
 
-const PAGE: &str = include_str!("../../../../docs/configuration.md");
-/// It has the table of `api.limits`.
-const HTTP: &str = include_str!("../../../../docs/http.md");
+const PAGES: [&str; 2] = ["../../../docs/configuration.md", "../../../docs/http.md"];
 /// It has other names of keys, and keys that are ignored.
 const UPSTREAM: &str = include_str!("../../../../docs/compatibility.md");
 
-fn part<'p>(page: &'p str, title: &str) -> &'p str {
-    let begins = format!("{title}\n");
-    page.split("\n## ").find(|part| part.starts_with(&begins)).unwrap_or_else(|| panic!("no section {title}"))
+/// How the text of a key begins that does nothing.
+const NO_EFFECT: &str = "accepted, and has no effect";
+
+/// A key of the schema.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Property {
+    /// Names on the way to it and its own, with dots.
+    path: String,
+    /// Sections around it that a word under `type` tells apart, with this word.
+    types: BTreeSet<(String, String)>,
+    required: bool,
+    description: Option<String>,
 }
 
-/// What the pages say about a section of the configuration.
-fn about(section: &str) -> String {
-    let own = |section: &str| part(PAGE, &format!("`{section}`"));
-    match section {
-        "api" => {
-            format!("{}\n{}\n{}", PAGE.split("\n## ").next().unwrap_or_default(), own("api.page"), part(HTTP, "Limits"))
-        }
-        "train" => format!("{}\n{}", own("train"), own("state")), // its Redis has the keys of the state's
-        _ => own(section).to_owned(),
+/// All keys of a schema and of everything below it.
+struct Properties<'s> {
+    definitions: &'s Value,
+    entered: BTreeSet<&'s str>,
+    found: BTreeSet<Property>,
+}
+
+impl<'s> Properties<'s> {
+    fn of(schema: &'s Value) -> BTreeSet<Property> {
+        let (entered, found) = Default::default();
+        let mut all = Self { definitions: &schema["definitions"], entered, found };
+        all.walk(schema, "", &BTreeSet::new());
+        all.found
     }
+
+    fn walk(&mut self, schema: &'s Value, path: &str, types: &BTreeSet<(String, String)>) {
+        if let Some(name) = schema["$ref"].as_str().and_then(|reference| reference.rsplit('/').next())
+            && self.entered.insert(name)
+        {
+            self.walk(&self.definitions[name], path, types);
+            self.entered.remove(name);
+        }
+        let ways = || ["anyOf", "allOf"].into_iter().filter_map(|key| schema[key].as_array()).flatten();
+        for way in ways() {
+            let words = way["if"]["properties"]["type"]["enum"].as_array().into_iter().flatten();
+            let of_type = words.filter_map(|word| Some((path.to_owned(), word.as_str()?.to_owned())));
+            let types = types.iter().cloned().chain(of_type).collect();
+            self.walk(way.get("then").unwrap_or(way), path, &types);
+        }
+        let parts = ["items", "additionalProperties"].into_iter().filter_map(|key| schema.get(key));
+        parts.for_each(|part| self.walk(part, path, types));
+        let is_listed =
+            |way: &Value, key: &str| way["required"].as_array().is_some_and(|keys| keys.contains(&key.into()));
+        for (key, below) in schema["properties"].as_object().into_iter().flatten() {
+            let one_of =
+                |way: &Value| way["anyOf"].as_array().is_some_and(|ways| ways.iter().any(|way| is_listed(way, key)));
+            let property = Property {
+                path: if path.is_empty() { key.clone() } else { format!("{path}.{key}") },
+                types: types.clone(),
+                required: is_listed(schema, key) || ways().any(|way| is_listed(way, key) || one_of(way)),
+                description: below["description"].as_str().map(str::to_owned),
+            };
+            self.walk(below, &property.path, types);
+            self.found.insert(property);
+        }
+    }
+}
+
+/// Names on the way to a section, and the word under its `type`.
+fn parts(section: &str) -> (&str, Option<&str>) {
+    section.split_once('(').map_or((section, None), |(path, word)| (path, Some(word.trim_end_matches(')'))))
+}
+
+fn path_of(section: &str, key: &str) -> String {
+    if section.is_empty() { key.to_owned() } else { format!("{section}.{key}") }
+}
+
+/// The key of the schema that a text is for.
+fn property<'p>(properties: &'p BTreeSet<Property>, section: &str, key: &str) -> Option<&'p Property> {
+    let (section, word) = parts(section);
+    let path = path_of(section, key);
+    let of_type =
+        |property: &&Property| word.is_none_or(|word| property.types.contains(&(section.to_owned(), word.to_owned())));
+    properties.iter().filter(|property| property.path == path).find(of_type)
+}
+
+#[test]
+fn every_key_has_a_text_and_every_text_a_key() {
+    let schema = document();
+    let properties = Properties::of(&schema);
+    assert!(properties.len() > 400, "{}", properties.len());
+    let without: Vec<_> = properties.iter().filter(|property| property.description.is_none()).collect();
+    assert!(without.is_empty(), "no text in KEYS, nor with its type of feature: {without:#?}");
+    let texts = KEYS.iter().flat_map(|keys| keys.keys.iter().map(|key| (keys.section.to_owned(), key.name)));
+    let of_features =
+        FEATURE_TYPES.iter().flat_map(|of| of.keys.iter().map(|(key, _)| (format!("features({})", of.name), *key)));
+    let unknown: Vec<_> =
+        texts.chain(of_features).filter(|(section, key)| property(&properties, section, key).is_none()).collect();
+    assert!(unknown.is_empty(), "nothing reads {unknown:?}");
 }
 
 /// The words that stand as code.
@@ -34,108 +111,29 @@ fn code(text: &str) -> BTreeSet<&str> {
     code.flat_map(|code| code.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_')).collect()
 }
 
-/// Names of keys of a schema and of everything below it, each with the path of its section.
-struct Keys<'s> {
-    definitions: &'s Value,
-    entered: BTreeSet<&'s str>,
-    found: BTreeSet<(String, String)>,
-}
-
-impl<'s> Keys<'s> {
-    fn walk(&mut self, schema: &'s Value, path: &str) {
-        if let Some(name) = schema["$ref"].as_str().and_then(|reference| reference.rsplit('/').next())
-            && self.entered.insert(name)
-        {
-            self.walk(&self.definitions[name], path);
-        }
-        let ways = ["anyOf", "allOf"].into_iter().filter_map(|key| schema[key].as_array()).flatten();
-        let parts = ["then", "items", "additionalProperties"].into_iter().filter_map(|key| schema.get(key));
-        ways.chain(parts).for_each(|way| self.walk(way, path));
-        for (key, below) in schema["properties"].as_object().into_iter().flatten() {
-            self.found.insert((path.to_owned(), key.clone()));
-            self.walk(below, &format!("{path}.{key}"));
-        }
-    }
-}
-
-const SECTIONS: [&str; 7] = ["api", "state", "train", "source", "models", "inference", "core"];
-
 #[test]
-fn every_key_of_a_configuration_is_on_the_page() {
+fn every_other_name_and_every_key_that_is_ignored_stands_on_a_page() {
     let schema = document();
-    let upstream = code(UPSTREAM);
-    let mut missing = Vec::new();
-    for section in SECTIONS {
-        let mut keys = Keys { definitions: &schema["definitions"], entered: BTreeSet::new(), found: BTreeSet::new() };
-        keys.walk(&schema["properties"][section], section);
-        assert!(!keys.found.is_empty(), "{section} has keys");
-        let text = about(section);
-        let known = code(&text);
-        let unknown = |(_, key): &&(String, String)| !known.contains(&**key) && !upstream.contains(&**key);
-        missing.extend(keys.found.iter().filter(unknown).map(|(path, key)| format!("{path}.{key}")));
-    }
-    assert!(missing.is_empty(), "neither docs/configuration.md nor docs/compatibility.md has {missing:?}");
+    let pages = PAGES.map(|page| std::fs::read_to_string(page).expect("the page is there"));
+    let features = include_str!("../../../../docs/features.md");
+    let known: BTreeSet<&str> =
+        pages.iter().flat_map(|page| code(page)).chain(code(UPSTREAM)).chain(code(features)).collect();
+    let properties = Properties::of(&schema);
+    let apart = |property: &&Property| {
+        let text = property.description.as_deref().unwrap_or_default();
+        text.starts_with("Ignored: ")
+            || text.starts_with("Another name of ")
+            || text.to_lowercase().starts_with(NO_EFFECT)
+    };
+    let names: Vec<&str> =
+        properties.iter().filter(apart).filter_map(|property| property.path.rsplit('.').next()).collect();
+    assert!(names.len() > 20, "{names:?}");
+    let missing: Vec<_> = names.iter().filter(|name| !known.contains(*name)).collect();
+    assert!(missing.is_empty(), "no page has {missing:?}");
 }
 
-#[test]
-fn every_key_in_a_table_of_the_page_is_read() {
-    let schema = document();
-    let mut keys = Keys { definitions: &schema["definitions"], entered: BTreeSet::new(), found: BTreeSet::new() };
-    SECTIONS.into_iter().for_each(|section| keys.walk(&schema["properties"][section], section));
-    let known: BTreeSet<&str> = keys.found.iter().map(|(_, key)| &**key).collect();
-    let (mut within, mut rows, mut unknown) = (false, 0, Vec::new());
-    for line in PAGE.lines() {
-        let cell = line.split('|').nth(1).unwrap_or_default();
-        if !line.starts_with('|') {
-            within = false;
-        } else if cell.starts_with(" key ") {
-            within = true;
-        } else if within && !cell.starts_with("---") {
-            rows += 1;
-            unknown.extend(code(cell).into_iter().filter(|word| !word.is_empty() && !known.contains(word)));
-        }
-    }
-    assert!(rows > 70, "{rows} rows");
-    assert!(unknown.is_empty(), "docs/configuration.md has keys that nothing reads: {unknown:?}");
-}
-
-/// Values without parts, each with the keys that lead to it.
-fn leaves(value: &Value, path: &str, found: &mut Vec<(String, String)>) {
-    match value {
-        Value::Object(entries) => {
-            entries.iter().for_each(|(key, value)| leaves(value, &format!("{path}.{key}"), found))
-        }
-        Value::Array(items) => items.iter().for_each(|item| leaves(item, path, found)),
-        Value::String(text) => found.push((path.to_owned(), text.clone())),
-        other => found.push((path.to_owned(), other.to_string())),
-    }
-}
-
-/// How a page may write a value.
-fn forms(value: &str) -> Vec<String> {
-    let mut forms = vec![value.to_owned()];
-    forms.extend(value.strip_suffix(".0").map(str::to_owned));
-    forms.extend(value.strip_suffix('d').map(|days| format!("{days} days")));
-    if let Ok(whole) = value.parse::<u64>() {
-        forms.extend((whole % (1 << 20) == 0).then(|| format!("{} MiB", whole >> 20)));
-        forms.extend((whole >= 1000).then(|| format!("{},{:03}", whole / 1000, whole % 1000)));
-    }
-    forms
-}
-
-/// Whether a text has a word, and not as a part of another word or number.
-fn has(text: &str, word: &str) -> bool {
-    let apart = |letter: Option<char>| letter.is_none_or(|letter| !letter.is_ascii_alphanumeric());
-    text.match_indices(word).any(|(at, _)| {
-        let (before, behind) = (&text[..at], &text[at + word.len()..]);
-        let fraction =
-            behind.strip_prefix('.').is_some_and(|rest| rest.starts_with(|digit: char| digit.is_ascii_digit()));
-        apart(before.chars().next_back()) && !before.ends_with('.') && apart(behind.chars().next()) && !fraction
-    })
-}
-
-#[test]
-fn every_default_stands_on_the_page_beside_its_key() {
+/// Configurations that together leave out every key that has a default.
+fn examples() -> Vec<Shown> {
     let server = "host: h, port: 1";
     let features = "features: [{name: p, type: number, field: item.p}]";
     let ranker = "weights: {click: 1}, features: [p]";
@@ -148,46 +146,111 @@ fn every_default_stands_on_the_page_beside_its_key() {
         "source: {type: pulsar, serviceUrl: 'pulsar://h', adminUrl: 'http://h', topic: t, subscriptionName: s}"
             .to_owned(),
         "source: {type: kinesis, region: r, topic: t}".to_owned(),
-        format!("{features}\nmodels: {{m: {{type: lambdamart, {ranker}, warmup: {{}}, qualityGate: {{}}}}}}"),
-        format!("{features}\nmodels: {{m: {{type: lambdamart, backend: lightgbm, {ranker}}}}}"),
+        format!(
+            "{features}\nmodels: {{m: {{type: lambdamart, backend: {{type: lightgbm}}, {ranker}, warmup: {{}}, qualityGate: {{}}}}}}"
+        ),
         "models: {m: {type: als, interactions: [click]}}".to_owned(),
         "models: {m: {type: trending, weights: [{interaction: click}]}}".to_owned(),
-        "models: {m: {type: semantic, encoder: {type: csv, dim: 3, path: e.csv}}}".to_owned(),
+        "models: {m: {type: semantic, encoder: {type: bert, dim: 3, model: a/b}, itemFields: [title]}}".to_owned(),
         "models: {m: {type: shuffle, maxPositionChange: 3}}".to_owned(),
         "inference: {m: {type: bi-encoder, model: a/b}}".to_owned(),
     ];
-    let mut missing = BTreeSet::new();
-    let mut seen = BTreeSet::new();
-    for text in &texts {
-        let shown = shown(text, &Environment::default());
-        for path in shown.defaults.iter().filter(|path| !path.starts_with("features")) {
-            let pointer = format!("/{}", path.replace("[0]", ".0").replace('.', "/"));
-            let mut values = Vec::new();
-            leaves(shown.configuration.pointer(&pointer).unwrap_or(&Value::Null), path, &mut values);
-            for (path, value) in values {
-                let (section, key) =
-                    (path.split('.').next().unwrap_or_default(), path.rsplit('.').next().unwrap_or_default());
-                // these stand in words: "absent: memory", "all"
-                if path == "state.type" || path.ends_with("selector.accept") {
-                    continue;
-                }
-                let text = about(section);
-                let rows = text.lines().filter(|row| row.starts_with('|') && code(row).contains(key));
-                if !rows.into_iter().any(|row| forms(&value).iter().any(|form| has(row, form))) {
-                    missing.insert(format!("{path}: {value}"));
-                }
-                seen.insert(path);
+    texts.iter().map(|text| shown(text, &Environment::default())).collect()
+}
+
+/// The default of a key, as a page shows it; none for a mapping, whose keys have their own.
+fn default_of(examples: &[Shown], section: &str, key: &str) -> Option<String> {
+    let (section, word) = parts(section);
+    let pointer = |path: &str| {
+        let mut pointer = if path.is_empty() { String::new() } else { format!("/{}", path.replace('.', "/")) };
+        for (names, one) in [
+            ("/models/", "/models/m/"),
+            ("/inference/", "/inference/m/"),
+            ("/models/m/weights/", "/models/m/weights/0/"),
+        ] {
+            if let Some(rest) = format!("{pointer}/").strip_prefix(names) {
+                pointer = format!("{one}{rest}").trim_end_matches('/').to_owned();
             }
         }
+        pointer
+    };
+    let path = pointer(&path_of(section, key));
+    let left_out = |shown: &&Shown| {
+        let of_type = word.is_none_or(|word| {
+            shown.configuration.pointer(&format!("{}/type", pointer(section))) == Some(&word.into())
+        });
+        let place = path.trim_start_matches('/').replace("/0", "[0]").replace('/', ".");
+        of_type && shown.defaults.iter().any(|default| place == *default || place.starts_with(&format!("{default}.")))
+    };
+    let value = examples.iter().find(left_out)?.configuration.pointer(&path)?;
+    written(value)
+}
+
+/// A value as a page shows it.
+fn written(value: &Value) -> Option<String> {
+    match value {
+        Value::Object(_) | Value::Null => None,
+        Value::Array(items) if items.is_empty() => None,
+        Value::Array(items) => {
+            Some(format!("`[{}]`", items.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ")))
+        }
+        Value::String(text) => Some(format!("`{text}`")),
+        Value::Number(number) => Some(
+            number
+                .as_f64()
+                .filter(|number| number.fract() == 0.0)
+                .map_or_else(|| number.to_string(), |whole| format!("{whole}")),
+        ),
+        Value::Bool(flag) => Some(format!("`{flag}`")),
     }
-    assert!(seen.len() > 50, "{seen:?}");
-    assert!(missing.is_empty(), "docs/configuration.md lacks the defaults {missing:#?}");
+}
+
+/// The table of a section, as the page has it. Keys without the right default are noted.
+fn table(keys: &Keys, properties: &BTreeSet<Property>, examples: &[Shown], wrong: &mut Vec<String>) -> String {
+    let mut table = "| key | default | |\n|---|---|---|\n".to_owned();
+    let has_row = |key: &&Key| {
+        let has_keys =
+            keys.keys.iter().any(|below| below.name.strip_prefix(key.name).is_some_and(|rest| rest.starts_with('.')));
+        !key.text.starts_with(NO_EFFECT) && !(key.absent == "defaults" && has_keys)
+    };
+    for Key { name, absent, text } in keys.keys.iter().filter(has_row) {
+        let required = property(properties, keys.section, name).is_some_and(|property| property.required);
+        let default = match (*absent, default_of(examples, keys.section, name)) {
+            ("", Some(default)) => default,
+            ("", None) if required => "required".to_owned(),
+            (absent, _) if !absent.is_empty() && !required => absent.to_owned(),
+            (absent, default) => {
+                wrong.push(format!("{}.{name}: {absent:?}, {default:?}, required: {required}", keys.section));
+                continue;
+            }
+        };
+        _ = writeln!(table, "| `{name}` | {default} | {text} |");
+    }
+    table
 }
 
 #[test]
-fn a_value_is_found_as_a_whole_only() {
-    assert!(has("| `a` | 0.01: little |", "0.01") && has("(30s)", "30s") && has("10,000", "10,000"));
-    assert!(!has("100", "10") && !has("0.01", "0") && !has("10.5", "10") && !has("0.5", "5"));
-    assert_eq!(forms("33554432"), ["33554432", "32 MiB", "33554,432"]);
-    assert_eq!((forms("30d")[1].as_str(), forms("1.0")[1].as_str()), ("30 days", "1"));
+fn tables_of_the_pages_are_those_of_the_keys() {
+    let (schema, examples) = (document(), examples());
+    let properties = Properties::of(&schema);
+    let mut wrong = Vec::new();
+    let mut pages = PAGES.map(|page| (page, std::fs::read_to_string(page).expect("the page is there")));
+    for keys in KEYS.iter().filter(|keys| keys.section != "features") {
+        let mark =
+            format!("<!-- keys of {} -->\n", if keys.section.is_empty() { "a configuration" } else { keys.section });
+        let (_, page) =
+            pages.iter_mut().find(|(_, page)| page.contains(&mark)).unwrap_or_else(|| panic!("no page has {mark}"));
+        let (before, behind) = page.split_once(&mark).expect("it has the mark");
+        let rest: String = behind.split_inclusive('\n').skip_while(|line| line.starts_with('|')).collect();
+        *page = format!("{before}{mark}{}{rest}", table(keys, &properties, &examples, &mut wrong));
+    }
+    assert!(wrong.is_empty(), "what stands for these keys where they are left out: {wrong:#?}");
+    for (path, made) in pages {
+        if std::env::var_os("UPDATE_PAGE").is_some() {
+            std::fs::write(path, &made).expect("the page can be written");
+        }
+        let kept = std::fs::read_to_string(path).expect("the page is there");
+        let different = kept.lines().zip(made.lines()).find(|(kept, made)| kept != made);
+        assert!(kept == made, "UPDATE_PAGE=1 writes the tables of {path} again: {different:#?}");
+    }
 }

@@ -79,7 +79,8 @@ mod of_configurations {
         assert_eq!(schema["additionalProperties"], false);
         assert_eq!(schema["patternProperties"], json!({"^x-": true}));
         assert_eq!(schema["properties"]["items"]["deprecated"], true);
-        assert_eq!(schema["properties"]["input"], schema["properties"]["source"]);
+        assert_eq!(schema["properties"]["input"]["anyOf"], schema["properties"]["source"]["anyOf"]);
+        assert_eq!(schema["properties"]["input"]["description"], "Another name of `source`.");
     }
 
     #[test]
@@ -134,6 +135,7 @@ mod of_configurations {
         let schema = document();
         let selector = &schema["definitions"]["selector"];
         assert!(["accept", "and", "not", "ratio"].iter().all(|key| keys(selector).contains(key)));
+        assert_eq!(selector.get("allOf"), None, "the keys of one say which it is, and each may be left out");
         assert_eq!(selector["properties"]["not"]["anyOf"][0]["$ref"], "#/definitions/selector");
         assert_eq!(selector["properties"]["and"]["items"]["$ref"], "#/definitions/selector");
     }

@@ -19,6 +19,10 @@ impl Definition for Diversity {
     const DOC: &str =
         "how an item differs from its ranking: distance from the median of a number, or how frequent its texts are";
     const OF_FIELDS_ALONE: bool = true;
+    const KEYS: &[(&str, &str)] = &[
+        ("field", "an item field: a number, a text or a list of texts"),
+        ("top", "how many items every item is compared with: the first ones that have a value; without it all"),
+    ];
 
     fn read(section: &Section<'_>) -> Option<Self> {
         ignored_scope(section, Some(&Entity::Item));

@@ -118,6 +118,24 @@ impl Definition for FieldMatch {
     const EXAMPLE: &str = "{name: title_match, type: field_match, rankingField: ranking.query, itemField: item.title, method: {type: ngram, language: en, n: 3}}";
     const DOC: &str = "how well a text of the ranking matches one of the item: by terms, n-grams, BM25 or an encoder";
     const OF_FIELDS_ALONE: bool = false;
+    const KEYS: &[(&str, &str)] = &[
+        ("rankingField", "a field of the ranking, such as `ranking.query`"),
+        ("itemField", "a field of the item, such as `item.title`"),
+        ("distance", "how embeddings are compared: `cos` (also `cosine`) or `dot`"),
+        ("method", "how both texts are compared"),
+        ("method.type", "`term`, `ngram`, `bm25`, `bi-encoder` (also `bert`, `transformer`) or `cross-encoder`"),
+        ("method.language", "language of both texts: `generic`, a code such as `en`, or its English name"),
+        ("method.n", "characters of an n-gram"),
+        ("method.false", "what YAML 1.1 makes of the key `n`"),
+        ("method.termFreq", "a term dictionary of `rankwright termfreq`: its path, or `s3://<bucket>/<key>`"),
+        ("method.model", "a text model: `<namespace>/<model>`, `file:///<folder>` or `s3://<bucket>/<prefix>/`"),
+        ("method.modelFile", "the graph's file in the model's folder"),
+        ("method.tokenizerFile", "the tokenizer's file in the model's folder"),
+        ("method.dim", "numbers in an embedding"),
+        ("method.itemFieldCache", "a CSV file of embeddings by item id"),
+        ("method.rankingFieldCache", "a CSV file of embeddings by text of the ranking"),
+        ("method.cache", "a CSV file of scores by query and item's text"),
+    ];
 
     fn read(section: &Section<'_>) -> Option<Self> {
         ignored_scope(section, None);

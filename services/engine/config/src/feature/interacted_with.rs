@@ -27,6 +27,13 @@ impl Definition for InteractedWith {
         "{name: liked, type: interacted_with, interaction: click, field: [item.color, item.brand], scope: session}";
     const DOC: &str = "per field, how much of the item the visitor's newest interactions have in common with it";
     const OF_FIELDS_ALONE: bool = false;
+    const KEYS: &[(&str, &str)] = &[
+        ("interaction", "type of the interactions that are remembered"),
+        ("field", "item fields, such as `[item.color, item.brand]`; `item.id` is the item itself"),
+        ("scope", "whose interactions: `session` or `user`"),
+        ("count", "how many of the newest interactions are remembered"),
+        ("duration", "how much older than the newest interaction the others may be"),
+    ];
 
     fn read(section: &Section<'_>) -> Option<Self> {
         let interaction = interaction(section, "interaction");

@@ -15,6 +15,7 @@ impl Definition for ListSize {
     const EXAMPLE: &str = "{name: tag_count, type: list_size, field: item.tags}";
     const DOC: &str = "the number of elements of a list of texts or numbers";
     const OF_FIELDS_ALONE: bool = true;
+    const KEYS: &[(&str, &str)] = &[("field", "the field with the list: `item.x`, `user.x` or `ranking.x`")];
 
     fn read(section: &Section<'_>) -> Option<Self> {
         source::scoped(section).map(|source| Self { source })

@@ -44,6 +44,16 @@ impl Definition for LocalTime {
     const EXAMPLE: &str = "{name: hour, type: local_time, source: ranking.localts, parse: time_of_day}";
     const DOC: &str = "a part of the visitor's local date and time: day_of_week, time_of_day, day_of_month, month_of_year, year, second";
     const OF_FIELDS_ALONE: bool = true;
+    const KEYS: &[(&str, &str)] = &[
+        (
+            "source",
+            "a ranking field with an ISO 8601 date and time with a zone, or `ranking.timestamp` (the default): the ranking's own time in UTC",
+        ),
+        (
+            "parse",
+            "the part that is read: `day_of_week`, `time_of_day`, `day_of_month`, `month_of_year`, `year` or `second`",
+        ),
+    ];
 
     fn read(section: &Section<'_>) -> Option<Self> {
         let parts = [

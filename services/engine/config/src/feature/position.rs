@@ -17,6 +17,7 @@ impl Definition for Position {
     const DOC: &str =
         "the shown position in training, the given constant when serving, so that a model can unlearn position bias";
     const OF_FIELDS_ALONE: bool = false;
+    const KEYS: &[(&str, &str)] = &[("position", "the position that every item has when serving, from 0")];
 
     fn read(section: &Section<'_>) -> Option<Self> {
         ignored_scope(section, None);

@@ -28,6 +28,21 @@ impl Definition for Rate {
     const DOC: &str = "one kind of interaction per another, such as the click-through rate, a column per period";
     const USUAL_REFRESH: Duration = HOUR;
     const OF_FIELDS_ALONE: bool = false;
+    const KEYS: &[(&str, &str)] = &[
+        ("top", "type of the interactions that are counted"),
+        ("bottom", "type of those that they are divided by, such as `impression`"),
+        ("bucket", "length of a bucket of time"),
+        ("periods", "lengths of the periods in buckets, a column each"),
+        (
+            "scope",
+            "what has a counter of its own: `item`, each value of `item.<field>`, or an item within one value of `ranking.<field>`",
+        ),
+        ("normalize", "draws rates of few counts towards the rate of all items"),
+        (
+            "normalize.weight",
+            "how strongly: as if there were this many more `top` interactions, at the rate of all items",
+        ),
+    ];
 
     fn read(section: &Section<'_>) -> Option<Self> {
         let (top, bottom) = (interaction(section, "top"), interaction(section, "bottom"));

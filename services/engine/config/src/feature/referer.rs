@@ -20,6 +20,14 @@ impl Definition for Referer {
     const EXAMPLE: &str = "{name: came_from, type: referer, source: ranking.referer, scope: session}";
     const DOC: &str = "the mediums a visitor came from: unknown, search, internal, social, email, paid, a column each";
     const OF_FIELDS_ALONE: bool = false;
+    const KEYS: &[(&str, &str)] = &[
+        (
+            "source",
+            "a field of the ranking, the user or interactions, such as `ranking.referer` or `interaction:click.referer`",
+        ),
+        ("field", "the same as `source`"),
+        ("scope", "for whom mediums are remembered: `session` or `user`"),
+    ];
 
     fn read(section: &Section<'_>) -> Option<Self> {
         let scope = Visitor::read(section);

@@ -32,6 +32,10 @@ impl Definition for Text {
     const DOC: &str =
         "a category: one column with its position among the known values (index), or one column per value (onehot)";
     const OF_FIELDS_ALONE: bool = true;
+    const KEYS: &[(&str, &str)] = &[
+        ("encode", "`index`: one column with the position among `values`; `onehot`: one column per value"),
+        ("values", "the known values, in order"),
+    ];
 
     fn read(section: &Section<'_>) -> Option<Self> {
         let encodings = [("index", Encoding::Index), ("onehot", Encoding::OneHot)];

@@ -15,6 +15,10 @@ impl Definition for TimeDiff {
     const EXAMPLE: &str = "{name: since_release, type: time_diff, field: item.released}";
     const DOC: &str = "seconds from a field of epoch seconds to the time of the ranking";
     const OF_FIELDS_ALONE: bool = false;
+    const KEYS: &[(&str, &str)] = &[(
+        "field",
+        "the field with epoch seconds or an ISO 8601 date and time with a zone: `item.x`, `user.x` or `ranking.x`",
+    )];
 
     fn read(section: &Section<'_>) -> Option<Self> {
         source::scoped(section).map(|source| Self { source })

@@ -33,6 +33,10 @@ impl Definition for UserAgent {
     const EXAMPLE: &str = "{name: platform, type: ua, source: ranking.ua, field: platform}";
     const DOC: &str = "what the user agent says about the visitor: platform, os, browser or bot, a column per value";
     const OF_FIELDS_ALONE: bool = true;
+    const KEYS: &[(&str, &str)] = &[
+        ("source", "the field with the user agent: `ranking.x`, such as `ranking.ua`, or `user.x`"),
+        ("field", "what is read of it: `platform`, `os`, `browser` or `bot`"),
+    ];
 
     fn read(section: &Section<'_>) -> Option<Self> {
         let fields = [

@@ -41,8 +41,8 @@ fn field(section: &Section<'_>) -> Option<Selector> {
     if field.is_none() && value.is_none() {
         return None;
     }
-    let field = field.or_else(|| section.missing("rankingField", "a ranking field"));
-    let value = value.or_else(|| section.missing("value", "what the ranking field should be"));
+    let field = field.or_else(|| section.lacks("rankingField", "a ranking field"));
+    let value = value.or_else(|| section.lacks("value", "what the ranking field should be"));
     let name = field.and_then(|field| field.text()).map(|name| name.trim_start_matches("ranking.").to_owned());
     let values = value.map(|value| value.texts("a text or a list of texts"));
     found(name.zip(values).map(|(ranking_field, values)| Selector::Field { ranking_field, values }))

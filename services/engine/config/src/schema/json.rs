@@ -1,5 +1,6 @@
 //! The JSON schema of a configuration (draft 7, which editors of YAML know), made of what its readers ask for.
 
+use super::place::Place;
 use super::scalar;
 use super::shape::{Property, Section, Shape};
 use crate::feature::FEATURE_TYPES;
@@ -13,7 +14,7 @@ pub fn document() -> Value {
     let mut whole = Shape::default();
     read_all(|root| drop(read::config(root)), |seen| whole.add(Shape::of(&seen, "")));
     let mut writer = Writer::default();
-    let mut schema = writer.shape(&whole);
+    let mut schema = writer.shape(&whole, &Place::default());
     schema["$schema"] = json!("http://json-schema.org/draft-07/schema#");
     schema["title"] = json!("Configuration of Rankwright");
     schema["definitions"] = Value::Object(writer.definitions);
@@ -27,12 +28,12 @@ struct Writer {
 }
 
 impl Writer {
-    fn shape(&mut self, shape: &Shape) -> Value {
+    fn shape(&mut self, shape: &Shape, place: &Place) -> Value {
         let mut ways: Vec<Value> =
             shape.asked.iter().filter(|asked| !is_vague(asked, shape)).filter_map(scalar::schema).collect();
         for asked in &shape.asked {
             match asked {
-                Asked::One => ways.extend(shape.element.as_ref().map(|element| self.shape(element))),
+                Asked::One => ways.extend(shape.element.as_ref().map(|element| self.shape(element, place))),
                 Asked::Again(name) => ways.push(reference(name)),
                 _ => {}
             }
@@ -40,13 +41,13 @@ impl Writer {
         if let Some(element) = &shape.element {
             let least =
                 shape.asked.iter().find_map(|asked| if let Asked::List(least) = asked { Some(*least) } else { None });
-            ways.push(json!({"type": "array", "items": self.shape(element), "minItems": least}));
+            ways.push(json!({"type": "array", "items": self.shape(element, place), "minItems": least}));
         }
         if let Some(named) = &shape.named {
-            ways.push(json!({"type": "object", "additionalProperties": self.shape(named)}));
+            ways.push(json!({"type": "object", "additionalProperties": self.shape(named, place)}));
         }
         if !shape.sections.is_empty() {
-            ways.push(self.sections(&shape.sections));
+            ways.push(self.sections(&shape.sections, place));
         }
         let schema = any_of(ways);
         match shape.name {
@@ -59,7 +60,7 @@ impl Writer {
     }
 
     /// One section, or several that the word under `type` tells apart.
-    fn sections(&mut self, sections: &BTreeMap<Option<String>, Section>) -> Value {
+    fn sections(&mut self, sections: &BTreeMap<Option<String>, Section>, place: &Place) -> Value {
         let mut kinds: Vec<(Vec<&str>, &Section)> = Vec::new();
         for (kind, section) in sections.iter().filter_map(|(kind, section)| Some((kind.as_deref()?, section))) {
             match kinds.iter_mut().find(|(words, known)| *known == section && means_same(section, words[0], kind)) {
@@ -69,21 +70,21 @@ impl Writer {
         }
         let without = sections.get(&None);
         match (kinds.as_slice(), without) {
-            ([], Some(section)) => self.section(section),
-            ([(_, section)], _) => self.section(section),
-            _ => self.kinds(&kinds, without),
+            ([], Some(section)) => self.section(section, place),
+            ([(words, section)], _) => self.section(section, &place.of_type(words)),
+            _ => self.kinds(&kinds, without, place),
         }
     }
 
-    fn kinds(&mut self, kinds: &[(Vec<&str>, &Section)], without: Option<&Section>) -> Value {
+    fn kinds(&mut self, kinds: &[(Vec<&str>, &Section)], without: Option<&Section>, place: &Place) -> Value {
         let required = kinds
             .iter()
             .all(|(_, section)| section.properties.iter().any(|key| key.name == "type" && key.is_required()));
         let words: Vec<&str> = kinds.iter().flat_map(|(words, _)| words.iter().copied()).collect();
         let mut ways: Vec<Value> = Vec::new();
         for (words, section) in kinds {
-            let mut then = self.section(section);
-            then["properties"]["type"] = json!({"enum": words});
+            let mut then = self.section(section, &place.of_type(words));
+            then["properties"]["type"]["enum"] = json!(words);
             if let Some(of) = FEATURE_TYPES.iter().find(|of| words.contains(&of.name) && is_feature(section)) {
                 then["description"] = json!(of.doc);
             }
@@ -91,19 +92,25 @@ impl Writer {
             ways.push(json!({"if": of_kind, "then": then}));
         }
         if let Some(section) = without.filter(|_| !required) {
-            ways.push(json!({"if": {"not": {"required": ["type"]}}, "then": self.section(section)}));
+            ways.push(json!({"if": {"not": {"required": ["type"]}}, "then": self.section(section, place)}));
         }
         let required = if required { vec!["type"] } else { vec![] };
-        json!({"type": "object", "properties": {"type": {"enum": words}}, "required": required, "allOf": ways})
+        let of_type = json!({"enum": words, "description": place.text("type").map(sentence)});
+        json!({"type": "object", "properties": {"type": of_type}, "required": required, "allOf": ways})
     }
 
-    fn section(&mut self, section: &Section) -> Value {
+    fn section(&mut self, section: &Section, place: &Place) -> Value {
         let mut properties = Map::new();
         let mut required: Vec<Value> = Vec::new();
         for property in &section.properties {
-            let schema = self.property(property);
+            let schema = self.property(property, place);
             let names: Vec<&str> = std::iter::once(property.name).chain(property.aliases.iter().copied()).collect();
-            properties.extend(names.iter().map(|&name| (name.to_owned(), schema.clone())));
+            for alias in &property.aliases {
+                let mut schema = schema.clone();
+                schema["description"] = json!(format!("Another name of `{}`.", property.name));
+                properties.insert((*alias).to_owned(), schema);
+            }
+            properties.insert(property.name.to_owned(), schema);
             if property.is_required() {
                 let one = |name: &&str| json!({"required": [name]});
                 required.push(any_of(names.iter().map(one).collect()));
@@ -119,21 +126,43 @@ impl Writer {
         schema
     }
 
-    fn property(&mut self, property: &Property) -> Value {
+    fn property(&mut self, property: &Property, place: &Place) -> Value {
         if let Some(reason) = &property.ignored
             && property.shape.asked.is_empty()
         {
             return json!({"description": format!("Ignored: {reason}."), "deprecated": true});
         }
-        let mut schema = self.shape(&property.shape);
+        let mut schema = self.shape(&property.shape, &place.below(property.name));
         if !property.is_required() {
             allow_nothing(&mut schema);
         }
-        if let (Some(what), Value::Object(schema)) = (property.what(), &mut schema) {
-            schema.entry("description").or_insert_with(|| json!(what));
+        if let Some(text) = place.text(property.name) {
+            let accepted = schema["description"]
+                .as_str()
+                .map_or_else(String::new, |accepted| format!(" Accepted: {}.", accepted.trim_end_matches('.')));
+            schema["description"] = json!(format!("{}{accepted}", sentence(text)));
         }
         schema
     }
+}
+
+/// A text of [`KEYS`](super::KEYS) as a sentence without links, which editors show.
+fn sentence(text: &str) -> String {
+    let mut plain = String::new();
+    let mut rest = text;
+    while let Some((before, behind)) = rest.split_once('[') {
+        let link = behind.split_once(']').and_then(|(label, behind)| {
+            let (_, behind) = behind.strip_prefix('(')?.split_once(')')?;
+            Some((label, behind))
+        });
+        let (label, behind) = link.unwrap_or(("[", behind));
+        plain.extend([before, label]);
+        rest = behind;
+    }
+    plain.push_str(rest);
+    let (first, behind) = plain.split_at(plain.chars().next().map_or(0, char::len_utf8));
+    let end = if plain.ends_with('.') { "" } else { "." };
+    format!("{}{behind}{end}", first.to_uppercase())
 }
 
 /// A look at a scalar says less than what is asked of it afterwards.

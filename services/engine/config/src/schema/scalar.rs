@@ -20,7 +20,7 @@ pub(super) fn schema(asked: &Asked) -> Option<Value> {
         Asked::Boolean => json!({"type": ["boolean", "string"], "pattern": BOOLEAN}),
         Asked::Duration => json!({
             "type": ["string", "integer"], "pattern": DURATION, "maximum": 0,
-            "description": "A duration such as 500ms, 30s, 1h30m, 24h or 90d.",
+            "description": "a duration such as 500ms, 30s, 1h30m, 24h or 90d",
         }),
         Asked::Words(words) => words_of(words),
         Asked::Spelled(accepted, words) => {

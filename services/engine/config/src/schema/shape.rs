@@ -30,8 +30,8 @@ pub(super) struct Section {
 pub(super) struct Property {
     pub(super) name: &'static str,
     pub(super) aliases: Vec<&'static str>,
-    /// What belongs there, if some reading says that something must.
-    what: Option<String>,
+    /// Whether some reading says that it must be there.
+    required: bool,
     /// Whether some reading does without it.
     spared: bool,
     /// Why it does nothing, if so.
@@ -97,8 +97,8 @@ impl Property {
         Self {
             name: key.name,
             aliases: key.aliases.clone(),
-            what: key.required.clone(),
-            spared: key.ignored.is_some() || key.absent && key.required.is_none(),
+            required: key.required,
+            spared: key.ignored.is_some() || key.absent && !key.required,
             ignored: key.ignored.clone(),
             shape: Shape::of(seen, &path),
         }
@@ -108,19 +108,14 @@ impl Property {
         if self.aliases.is_empty() {
             self.aliases = other.aliases;
         }
-        self.what = self.what.take().or(other.what);
+        self.required |= other.required;
         self.spared |= other.spared;
         self.ignored = self.ignored.take().or(other.ignored);
         self.shape.add(other.shape);
     }
 
-    /// What belongs there, in the words of the message where it is missing.
-    pub(super) fn what(&self) -> Option<&str> {
-        self.what.as_deref()
-    }
-
     /// Whether it must be there.
     pub(super) fn is_required(&self) -> bool {
-        self.what.is_some() && !self.spared
+        self.required && !self.spared
     }
 }

@@ -55,8 +55,8 @@ pub(crate) struct Seen {
 pub(crate) struct Key {
     pub(crate) name: &'static str,
     pub(crate) aliases: Vec<&'static str>,
-    /// What belongs there, if something must.
-    pub(crate) required: Option<String>,
+    /// Whether it must be there.
+    pub(crate) required: bool,
     /// Why it does nothing, if so.
     pub(crate) ignored: Option<String>,
     /// Whether this reading did without it.
