@@ -208,12 +208,12 @@ fn written(value: &Value) -> Option<String> {
 /// The table of a section, as the page has it. Keys without the right default are noted.
 fn table(keys: &Keys, properties: &BTreeSet<Property>, examples: &[Shown], wrong: &mut Vec<String>) -> String {
     let mut table = "| key | default | |\n|---|---|---|\n".to_owned();
-    let has_row = |key: &&Key| {
+    let is_left_out = |key: &&Key| {
         let has_keys =
             keys.keys.iter().any(|below| below.name.strip_prefix(key.name).is_some_and(|rest| rest.starts_with('.')));
-        !key.text.starts_with(NO_EFFECT) && !(key.absent == "defaults" && has_keys)
+        key.text.starts_with(NO_EFFECT) || key.absent == "defaults" && has_keys
     };
-    for Key { name, absent, text } in keys.keys.iter().filter(has_row) {
+    for Key { name, absent, text } in keys.keys.iter().filter(|key| !is_left_out(key)) {
         let required = property(properties, keys.section, name).is_some_and(|property| property.required);
         let default = match (*absent, default_of(examples, keys.section, name)) {
             ("", Some(default)) => default,
