@@ -32,7 +32,6 @@ fn own_folder(config: &Config) -> Option<&PathBuf> {
 pub(crate) async fn state(config: &Config, service: &str) -> Result<Arc<dyn Store>> {
     Ok(match &config.state {
         State::File(file) => {
-            file.note().iter().for_each(|note| info!("{note}"));
             Arc::new(folder::open(&folder::place(file), file)?)
         }
         State::Redis(redis) => Arc::new(self::redis(config, redis, service).await?),

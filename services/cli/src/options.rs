@@ -247,13 +247,13 @@ pub(crate) struct SourceOptions {
     /// File or folder with events; default: the configuration's source
     #[arg(short, long)]
     pub(crate) data: Option<PathBuf>,
-    /// How events are written: json, snowplow, snowplow:tsv, snowplow:json; default: that of the configuration's source, else json
+    /// How events are written: json, snowplow, snowplow:tsv, snowplow:json; default: json; without --data, that of the configuration's source
     #[arg(short, long)]
     pub(crate) format: Option<String>,
-    /// First event that is read: earliest, latest, ts=<unixtime>, last=<duration>; default: that of the configuration's source, else earliest
+    /// First event that is read: earliest, latest, ts=<unixtime>, last=<duration>; default: earliest; without --data, that of the configuration's source
     #[arg(short, long)]
     pub(crate) offset: Option<String>,
-    /// Order in which the files of a folder are read: name, time, last-modified; default: that of the configuration's source, else name
+    /// Order in which the files of a folder are read: name, time, last-modified; default: name; without --data, that of the configuration's source
     #[arg(short, long)]
     pub(crate) sort_files_by: Option<String>,
 }

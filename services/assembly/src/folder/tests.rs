@@ -3,7 +3,7 @@
 use super::owner::{Owner, groups, of_another};
 use super::rights::{each_below, handed_over, ungrouped};
 use super::*;
-use rankwright_config::state::{FileBackend, Format};
+use rankwright_config::state::Format;
 use rankwright_state::{Commit, Outcome, Position, Store, Writer};
 use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,12 +15,7 @@ fn home() -> (tempfile::TempDir, PathBuf, FileState) {
 }
 
 fn file(path: &Path) -> FileState {
-    FileState {
-        path: path.to_owned(),
-        format: Format::Binary,
-        backend: FileBackend::MapDb { mmap: true, max_node_size: 16 },
-        backend_named: false,
-    }
+    FileState { path: path.to_owned(), format: Format::Binary }
 }
 
 async fn goes_on(store: &FileStore) -> u64 {

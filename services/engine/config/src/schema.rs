@@ -10,7 +10,7 @@ mod scalar;
 mod shape;
 
 pub use json::document;
-pub use keys::{KEYS, Key, Keys};
+pub use keys::{KEYS, Key, Keys, NO_EFFECT};
 
 pub use crate::feature::FEATURE_TYPES;
 

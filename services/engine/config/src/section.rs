@@ -97,6 +97,14 @@ impl<'a> Section<'a> {
         self.any_of(&[key, alias])
     }
 
+    /// The values of two keys that are two names of one setting alone, and share it where both are there.
+    pub(crate) fn one_or_both(&self, key: &'static str, other: &'static str) -> (Option<Value<'a>>, Option<Value<'a>>) {
+        if self.report.trace().is_some() {
+            return (self.either(key, other), None);
+        }
+        (self.get(key), self.get(other))
+    }
+
     /// The value of a key that has several names.
     pub(crate) fn any_of(&self, names: &[&'static str]) -> Option<Value<'a>> {
         if let (Some(trace), Some(first)) = (self.report.trace(), names.first()) {

@@ -23,41 +23,6 @@ pub struct FileState {
     pub path: PathBuf,
     /// How values are written; default binary.
     pub format: Format,
-    /// The upstream backend, which ours takes the place of; default `mapdb`.
-    pub backend: FileBackend,
-    /// Whether the configuration names it.
-    pub backend_named: bool,
-}
-
-impl FileState {
-    /// One line for the log on what becomes of the backend, if the configuration names one.
-    pub fn note(&self) -> Option<String> {
-        let name = match self.backend {
-            FileBackend::MapDb { .. } => "mapdb",
-            FileBackend::RocksDb { .. } => "rocksdb",
-        };
-        self.backend_named
-            .then(|| format!("state.backend {name} is served by the built-in disk store; its tuning keys do nothing"))
-    }
-}
-
-/// A backend of the upstream service, as configured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FileBackend {
-    /// `mapdb` (default)
-    MapDb {
-        /// `mmap`; default true.
-        mmap: bool,
-        /// `maxNodeSize`; default 16.
-        max_node_size: usize,
-    },
-    /// `rocksdb`
-    RocksDb {
-        /// `lruCacheSizeMb`, which the specification counts in bytes; default 1 GiB.
-        lru_cache_bytes: u64,
-        /// `blockSize` in bytes; default 8192.
-        block_size: usize,
-    },
 }
 
 /// How stored values are written.
@@ -200,12 +165,6 @@ pub struct Databases {
     pub rankings: u16,
     /// Models.
     pub models: u16,
-}
-
-impl Default for FileBackend {
-    fn default() -> Self {
-        Self::MapDb { mmap: true, max_node_size: 16 }
-    }
 }
 
 impl Default for Cache {

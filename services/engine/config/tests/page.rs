@@ -1,17 +1,14 @@
 //! Every key has a text, and the tables of docs/configuration.md and docs/http.md are made of these texts. `UPDATE_PAGE=1` writes them again.
 
-use rankwright_config::schema::{FEATURE_TYPES, KEYS, Key, Keys, document};
+use rankwright_config::schema::{FEATURE_TYPES, KEYS, Key, NO_EFFECT, document};
 use rankwright_config::{Environment, Shown, shown};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-const PAGES: [&str; 2] = ["../../../docs/configuration.md", "../../../docs/http.md"];
+const PAGES: [&str; 3] = ["../../../docs/configuration.md", "../../../docs/features.md", "../../../docs/http.md"];
 /// It has other names of keys, and keys that are ignored.
 const UPSTREAM: &str = include_str!("../../../../docs/compatibility.md");
-
-/// How the text of a key begins that does nothing.
-const NO_EFFECT: &str = "accepted, and has no effect";
 
 /// A key of the schema.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -115,9 +112,7 @@ fn code(text: &str) -> BTreeSet<&str> {
 fn every_other_name_and_every_key_that_is_ignored_stands_on_a_page() {
     let schema = document();
     let pages = PAGES.map(|page| std::fs::read_to_string(page).expect("the page is there"));
-    let features = include_str!("../../../../docs/features.md");
-    let known: BTreeSet<&str> =
-        pages.iter().flat_map(|page| code(page)).chain(code(UPSTREAM)).chain(code(features)).collect();
+    let known: BTreeSet<&str> = pages.iter().flat_map(|page| code(page)).chain(code(UPSTREAM)).collect();
     let properties = Properties::of(&schema);
     let apart = |property: &&Property| {
         let text = property.description.as_deref().unwrap_or_default();
@@ -155,7 +150,21 @@ fn examples() -> Vec<Shown> {
         "models: {m: {type: shuffle, maxPositionChange: 3}}".to_owned(),
         "inference: {m: {type: bi-encoder, model: a/b}}".to_owned(),
     ];
-    texts.iter().map(|text| shown(text, &Environment::default())).collect()
+    let of_features = FEATURE_TYPES.iter().flat_map(|of| {
+        let keys = std::iter::once("").chain(of.keys.iter().map(|(key, _)| *key));
+        keys.map(|key| without(&of.configuration(), key).replace("{weight: 10}", "{}"))
+    });
+    texts.into_iter().chain(of_features).map(|text| shown(&text, &Environment::default())).collect()
+}
+
+/// A definition without a key that has a scalar or a list of scalars.
+fn without(text: &str, key: &str) -> String {
+    let given = text.split_once(&format!(", {key}: "));
+    let rest = given.and_then(|(before, behind)| {
+        let end = if behind.starts_with('[') { behind.find(']')? + 1 } else { behind.find([',', '}'])? };
+        Some((before, &behind[end..]))
+    });
+    rest.map_or_else(|| text.to_owned(), |(before, rest)| format!("{before}{rest}"))
 }
 
 /// The default of a key, as a page shows it; none for a mapping, whose keys have their own.
@@ -166,6 +175,7 @@ fn default_of(examples: &[Shown], section: &str, key: &str) -> Option<String> {
         for (names, one) in [
             ("/models/", "/models/m/"),
             ("/inference/", "/inference/m/"),
+            ("/features/", "/features/0/"),
             ("/models/m/weights/", "/models/m/weights/0/"),
         ] {
             if let Some(rest) = format!("{pointer}/").strip_prefix(names) {
@@ -205,45 +215,60 @@ fn written(value: &Value) -> Option<String> {
     }
 }
 
-/// The table of a section, as the page has it. Keys without the right default are noted.
-fn table(keys: &Keys, properties: &BTreeSet<Property>, examples: &[Shown], wrong: &mut Vec<String>) -> String {
-    let mut table = "| key | default | |\n|---|---|---|\n".to_owned();
-    let is_left_out = |key: &&Key| {
-        let has_keys =
-            keys.keys.iter().any(|below| below.name.strip_prefix(key.name).is_some_and(|rest| rest.starts_with('.')));
-        key.text.starts_with(NO_EFFECT) || key.absent == "defaults" && has_keys
-    };
-    for Key { name, absent, text } in keys.keys.iter().filter(|key| !is_left_out(key)) {
-        let required = property(properties, keys.section, name).is_some_and(|property| property.required);
-        let default = match (*absent, default_of(examples, keys.section, name)) {
-            ("", Some(default)) => default,
-            ("", None) if required => "required".to_owned(),
-            (absent, _) if !absent.is_empty() && !required => absent.to_owned(),
-            (absent, default) => {
-                wrong.push(format!("{}.{name}: {absent:?}, {default:?}, required: {required}", keys.section));
-                continue;
-            }
+/// What the tables of the pages are made of.
+struct Tables {
+    properties: BTreeSet<Property>,
+    examples: Vec<Shown>,
+    /// Keys whose default is not said as it should be.
+    wrong: Vec<String>,
+}
+
+impl Tables {
+    /// The table of a section, as the page has it.
+    fn table(&mut self, section: &str, keys: &[Key]) -> String {
+        let mut table = "| key | default | |\n|---|---|---|\n".to_owned();
+        let is_left_out = |key: &&Key| {
+            let has_keys =
+                keys.iter().any(|below| below.name.strip_prefix(key.name).is_some_and(|rest| rest.starts_with('.')));
+            key.text.starts_with(NO_EFFECT) || key.absent == "defaults" && has_keys
         };
-        _ = writeln!(table, "| `{name}` | {default} | {text} |");
+        for Key { name, absent, text } in keys.iter().filter(|key| !is_left_out(key)) {
+            let required = property(&self.properties, section, name).is_some_and(|property| property.required);
+            let default = match (*absent, default_of(&self.examples, section, name)) {
+                ("", Some(default)) => default,
+                ("", None) if required => "required".to_owned(),
+                ("", None) if section.starts_with("features(") => String::new(),
+                (absent, _) if !absent.is_empty() && !required => absent.to_owned(),
+                (absent, default) => {
+                    self.wrong.push(format!("{section}.{name}: {absent:?}, {default:?}, required: {required}"));
+                    continue;
+                }
+            };
+            let space = if default.is_empty() { "" } else { " " };
+            _ = writeln!(table, "| `{name}` |{space}{default} | {text} |");
+        }
+        table
     }
-    table
 }
 
 #[test]
 fn tables_of_the_pages_are_those_of_the_keys() {
-    let (schema, examples) = (document(), examples());
-    let properties = Properties::of(&schema);
-    let mut wrong = Vec::new();
+    let mut tables = Tables { properties: Properties::of(&document()), examples: examples(), wrong: Vec::new() };
+    let of_features = FEATURE_TYPES.iter().filter(|of| !of.keys.is_empty()).map(|of| {
+        let keys = of.keys.iter().map(|&(name, text)| Key { name, absent: "", text }).collect();
+        (format!("features({})", of.name), keys)
+    });
+    let sections = KEYS.iter().map(|keys| (keys.section.to_owned(), keys.keys.to_vec())).chain(of_features);
     let mut pages = PAGES.map(|page| (page, std::fs::read_to_string(page).expect("the page is there")));
-    for keys in KEYS.iter().filter(|keys| keys.section != "features") {
-        let mark =
-            format!("<!-- keys of {} -->\n", if keys.section.is_empty() { "a configuration" } else { keys.section });
+    for (section, keys) in sections {
+        let mark = format!("<!-- keys of {} -->\n", if section.is_empty() { "a configuration" } else { &section });
         let (_, page) =
             pages.iter_mut().find(|(_, page)| page.contains(&mark)).unwrap_or_else(|| panic!("no page has {mark}"));
         let (before, behind) = page.split_once(&mark).expect("it has the mark");
         let rest: String = behind.split_inclusive('\n').skip_while(|line| line.starts_with('|')).collect();
-        *page = format!("{before}{mark}{}{rest}", table(keys, &properties, &examples, &mut wrong));
+        *page = format!("{before}{mark}{}{rest}", tables.table(&section, &keys));
     }
+    let wrong = tables.wrong;
     assert!(wrong.is_empty(), "what stands for these keys where they are left out: {wrong:#?}");
     for (path, made) in pages {
         if std::env::var_os("UPDATE_PAGE").is_some() {

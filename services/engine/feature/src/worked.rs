@@ -11,12 +11,13 @@ const PAGE: &str = include_str!("../../../../docs/features.md");
 const NOW: i64 = 1_636_993_834;
 const DAY: i64 = 86_400;
 
-/// The rows of the table in a section of the page, names of columns first. Code is without its marks.
+/// The rows of the last table in a section of the page, names of columns first. Code is without its marks.
 fn table(section: &str) -> Vec<Vec<&'static str>> {
     let begin = format!("{section}\n");
     let section = PAGE.split("\n## ").find(|part| part.starts_with(&begin)).unwrap_or_else(|| panic!("no {section}"));
+    let table = section.split("\n\n").filter(|block| block.starts_with("| ")).last().unwrap_or_default();
     let cells = |row: &'static str| row.trim_matches('|').split('|').map(|cell| cell.trim().trim_matches('`'));
-    section.lines().filter(|line| line.starts_with("| ")).map(|row| cells(row).collect()).collect()
+    table.lines().filter(|line| line.starts_with("| ")).map(|row| cells(row).collect()).collect()
 }
 
 /// The value of a field, as JSON.

@@ -126,11 +126,10 @@ impl Definition for FieldMatch {
         ("method.type", "`term`, `ngram`, `bm25`, `bi-encoder` (also `bert`, `transformer`) or `cross-encoder`"),
         ("method.language", "language of both texts: `generic`, a code such as `en`, or its English name"),
         ("method.n", "characters of an n-gram"),
-        ("method.false", "what YAML 1.1 makes of the key `n`"),
         ("method.termFreq", "a term dictionary of `rankwright termfreq`: its path, or `s3://<bucket>/<key>`"),
         ("method.model", "a text model: `<namespace>/<model>`, `file:///<folder>` or `s3://<bucket>/<prefix>/`"),
-        ("method.modelFile", "the graph's file in the model's folder"),
-        ("method.tokenizerFile", "the tokenizer's file in the model's folder"),
+        ("method.modelFile", "the graph's file in the model's folder, if it is not `model.onnx` or `onnx/model.onnx`"),
+        ("method.tokenizerFile", "the tokenizer's file in the model's folder, if it is not `tokenizer.json`"),
         ("method.dim", "numbers in an embedding"),
         ("method.itemFieldCache", "a CSV file of embeddings by item id"),
         ("method.rankingFieldCache", "a CSV file of embeddings by text of the ranking"),
@@ -211,7 +210,7 @@ fn bm25(section: &Section<'_>) -> Option<MatchMethod> {
 
 fn ngram(section: &Section<'_>) -> Option<MatchMethod> {
     let language = language(section);
-    let n = section.get("n").or_else(|| section.get(YAML_1_1_NO));
+    let n = section.either("n", YAML_1_1_NO);
     let n = n.or_else(|| section.missing("n", "the length of an n-gram")).and_then(|value| value.whole(1..=100));
     Some(MatchMethod::Ngram { language: language?, n: n? })
 }

@@ -47,7 +47,7 @@ impl Definition for LocalTime {
     const KEYS: &[(&str, &str)] = &[
         (
             "source",
-            "a ranking field with an ISO 8601 date and time with a zone, or `ranking.timestamp` (the default): the ranking's own time in UTC",
+            "a ranking field with an ISO 8601 date and time with a zone, or `ranking.timestamp`: the ranking's own time in UTC",
         ),
         (
             "parse",
@@ -66,7 +66,10 @@ impl Definition for LocalTime {
         ];
         ignored_scope(section, Some(&Entity::Ranking));
         let source = match section.either("source", "field") {
-            None => LocalTimeSource::Timestamp,
+            None => {
+                section.leaves_out("source", &"ranking.timestamp".to_owned());
+                LocalTimeSource::Timestamp
+            }
             Some(value) => match reference(&value, &[Entity::Ranking]).map(|source| source.field) {
                 Some(field) if field != "timestamp" => LocalTimeSource::Field(field),
                 _ => LocalTimeSource::Timestamp,

@@ -22,10 +22,9 @@ impl Definition for Referer {
     const OF_FIELDS_ALONE: bool = false;
     const KEYS: &[(&str, &str)] = &[
         (
-            "source",
+            "field",
             "a field of the ranking, the user or interactions, such as `ranking.referer` or `interaction:click.referer`",
         ),
-        ("field", "the same as `source`"),
         ("scope", "for whom mediums are remembered: `session` or `user`"),
     ];
 

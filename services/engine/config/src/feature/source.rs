@@ -95,7 +95,7 @@ pub(super) fn scoped(section: &Section<'_>) -> Option<Source> {
 
 /// The reference under `field` or `source`, which must be there.
 pub(super) fn required(section: &Section<'_>, allowed: &[Entity]) -> Option<Source> {
-    match (section.get("field"), section.get("source")) {
+    match section.one_or_both("field", "source") {
         (None, None) => section.missing("field", &spellings(allowed)),
         (Some(one), None) | (None, Some(one)) => reference(&one, allowed),
         (Some(field), Some(owner)) => both(&field, &owner, allowed),

@@ -33,7 +33,10 @@ impl Definition for Text {
         "a category: one column with its position among the known values (index), or one column per value (onehot)";
     const OF_FIELDS_ALONE: bool = true;
     const KEYS: &[(&str, &str)] = &[
-        ("encode", "`index`: one column with the position among `values`; `onehot`: one column per value"),
+        (
+            "encode",
+            "`index`: one column with the position among `values`; `onehot`: one column per value. A warning asks for it where it is left out",
+        ),
         ("values", "the known values, in order"),
     ];
 
@@ -42,6 +45,7 @@ impl Definition for Text {
         let source = source::scoped(section);
         let encode = section.get("encode");
         if encode.is_none() {
+            section.leaves_out("encode", &"index".to_owned());
             section.warn(
                 "`encode` is missing: index is used here, onehot by the upstream service. Of a list, index reads the first \
                  element alone. Write `encode: index` or `encode: onehot`",

@@ -67,7 +67,11 @@ impl Definition for Vector {
     fn read(section: &Section<'_>) -> Option<Self> {
         let source = source::scoped(section);
         let reduce = match section.get("reduce") {
-            None => vec![Reducer::Min, Reducer::Max, Reducer::Size, Reducer::Avg],
+            None => {
+                let usual = vec![Reducer::Min, Reducer::Max, Reducer::Size, Reducer::Avg];
+                section.leaves_out("reduce", &usual.iter().flat_map(|reducer| reducer.suffixes()).collect::<Vec<_>>());
+                usual
+            }
             Some(value) => value.one_or_none_or_more("a list of reducers").iter().filter_map(reducer).collect(),
         };
         Some(Self { source: source?, reduce })

@@ -4,9 +4,7 @@ mod servers;
 
 use crate::secret::Secret;
 use crate::section::Section;
-use crate::state::{
-    Cache, Databases, FileBackend, FileState, Format, Node, Pipeline, Redis, State, Timeout, Tls, Verify,
-};
+use crate::state::{Cache, Databases, FileState, Format, Node, Pipeline, Redis, State, Timeout, Tls, Verify};
 use crate::value::Value;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -56,38 +54,12 @@ fn of_kind(kind: Kind, section: &Section<'_>) -> Option<State> {
 fn file(section: &Section<'_>) -> Option<FileState> {
     let path = section.required("path", "a folder").and_then(|value| value.text());
     let format = section.or("format", Format::default(), |value| format(&value));
-    let backend = section.get("backend").map(|value| backend(&value).unwrap_or_default());
-    let (backend, backend_named) = (backend.unwrap_or_default(), backend.is_some());
-    section.ignored(&[EXISTING]);
-    Some(FileState { path: PathBuf::from(path?), format, backend, backend_named })
+    section.ignored(&[EXISTING, ("backend", "the built-in disk store takes its place")]);
+    Some(FileState { path: PathBuf::from(path?), format })
 }
 
 /// Of a store of files, be it the state or that of click-throughs.
 pub(super) const EXISTING: (&str, &str) = ("whenExists", "what is there is kept and added to");
-
-fn backend(value: &Value<'_>) -> Option<FileBackend> {
-    const KINDS: [(&str, bool); 2] = [("mapdb", false), ("rocksdb", true)];
-    if value.scalar().is_some() {
-        return value.choice("backend", &KINDS).map(|rocksdb| if rocksdb { ROCKSDB } else { FileBackend::default() });
-    }
-    let section = value.section()?;
-    let backend = if section.get("type").map_or(Some(false), |value| value.choice("backend type", &KINDS))? {
-        FileBackend::RocksDb {
-            lru_cache_bytes: section.or("lruCacheSizeMb", 1 << 30, |value| value.whole(0..=u64::MAX)),
-            block_size: section.or("blockSize", 8192, |value| value.whole(1..=1 << 30)),
-        }
-    } else {
-        FileBackend::MapDb {
-            mmap: section.or("mmap", true, |value| value.boolean()),
-            max_node_size: section.or("maxNodeSize", 16, |value| value.whole(1..=1 << 20)),
-        }
-    };
-    section.ignored(&[("lruCacheSize", "the built-in disk store takes the place of the backend")]);
-    section.finish();
-    Some(backend)
-}
-
-const ROCKSDB: FileBackend = FileBackend::RocksDb { lru_cache_bytes: 1 << 30, block_size: 8192 };
 
 pub(super) fn format(value: &Value<'_>) -> Option<Format> {
     value.choice("format", &[("binary", Format::Binary), ("json", Format::Json)])

@@ -1,5 +1,6 @@
 //! The JSON schema of a configuration (draft 7, which editors of YAML know), made of what its readers ask for.
 
+use super::keys::NO_EFFECT;
 use super::place::Place;
 use super::scalar;
 use super::shape::{Property, Section, Shape};
@@ -137,6 +138,9 @@ impl Writer {
             allow_nothing(&mut schema);
         }
         if let Some(text) = place.text(property.name) {
+            if text.starts_with(NO_EFFECT) {
+                schema["deprecated"] = json!(true);
+            }
             let accepted = schema["description"]
                 .as_str()
                 .map_or_else(String::new, |accepted| format!(" Accepted: {}.", accepted.trim_end_matches('.')));

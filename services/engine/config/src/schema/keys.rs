@@ -38,6 +38,9 @@ impl Keys {
     }
 }
 
+/// How the text of a key begins that does nothing.
+pub const NO_EFFECT: &str = "accepted, and has no effect";
+
 const fn key(name: &'static str, absent: &'static str, text: &'static str) -> Key {
     Key { name, absent, text }
 }
@@ -77,10 +80,10 @@ pub const KEYS: &[Keys] = &[
     Keys {
         section: "api.limits",
         keys: &[
-            key("maxBodyBytes", "", "size of a body (32 MiB), also after decoding. All bodies over 64 KiB that arrive have memory for four of this size, at least 128 MiB. Decoded ones have another four of this size. Further ones wait, then get 503. Beyond it: 413"),
+            key("maxBodyBytes", "", "size of a body (32 MiB), also after decoding. Beyond it: 413. All bodies over 64 KiB that arrive share memory for four bodies of this size, at least 128 MiB. Decoded bodies share as much as four of this size. A body without room waits, then gets 503"),
             key("maxItemsPerRequest", "", "items of a request, also texts and documents. Beyond it: 400; a larger `count` of `/recommend` counts as the limit"),
             key("maxEventsPerBatch", "", "events of a request to `/feedback`. Beyond it: 413"),
-            key("maxConcurrentRequests", "", "requests that run at a time. Beyond it: 503 with `Retry-After`, at once. Bodies that are on their way do not count. The same number of these may arrive at a time, and 4 times as many that announce at most 64 KiB. Each holds in memory what has arrived of it"),
+            key("maxConcurrentRequests", "", "requests that run at a time. Beyond it: 503 with `Retry-After`, at once. A request whose body still arrives does not count. As many bodies may arrive at a time, and 4 times as many of at most 64 KiB each. Each holds in memory what has arrived of it"),
             key("maxConnections", "", "open connections. Beyond it: connections that wait for their clients are closed, see [Connections](http.md#connections)"),
             key("requestTimeout", "", "the time that a body has to arrive (beyond it: 408), and then `/feedback` and text models to finish (beyond it: 503)"),
             key("textTimeout", "", "the time that text models have within a rank request. Beyond it values are [missing](text-models.md#models-of-texts)"),
@@ -111,12 +114,6 @@ pub const KEYS: &[Keys] = &[
         keys: &[
             key("path", "", "a folder for values, click-throughs and models"),
             key("format", "", "how values are written: `binary` or `json`. Both are read"),
-            key("backend", "none", "accepted, and has no effect: the built-in store takes the place of upstream's"),
-            key("backend.type", "none", "accepted, and has no effect: `mapdb` or `rocksdb`"),
-            key("backend.mmap", "none", "accepted, and has no effect: a setting of `mapdb`"),
-            key("backend.maxNodeSize", "none", "accepted, and has no effect: a setting of `mapdb`"),
-            key("backend.lruCacheSizeMb", "none", "accepted, and has no effect: a setting of `rocksdb`"),
-            key("backend.blockSize", "none", "accepted, and has no effect: a setting of `rocksdb`"),
         ],
     },
     Keys {
@@ -150,7 +147,7 @@ pub const KEYS: &[Keys] = &[
             key("cache", "defaults", "entities that are kept in the process"),
             key("cache.maxSize", "", "entities kept in the process, for each of ten kinds: 10,240 together; 0 turns the cache off"),
             key("cache.clientTracking", "", "the server reports what changed. A server that cannot do this is used without a cache, and the log says so"),
-            key("cache.ttl", "", "without client tracking: how old a cached entity may be. If you do not set it, the cache is not used without client tracking"),
+            key("cache.ttl", "none: no cache without client tracking", "how old a cached entity may be where there is no client tracking"),
             key("pipeline", "defaults", "how events of a stream are gathered"),
             key("pipeline.maxSize", "1024", "number of events at which a batch of a partition ends. 128, upstream's default, counts as not set. One commit takes the batches of several partitions (not in a cluster): about this number of events if you set it, else about 12,288. A request to `/feedback` is one commit, and so is a batch of an import"),
             key("pipeline.flushPeriod", "`10ms`", "how long the first event of a batch waits at most; over 5 seconds counts as 5 seconds. `1s`, upstream's default, counts as not set"),
@@ -221,7 +218,7 @@ pub const KEYS: &[Keys] = &[
     Keys {
         section: "source(file)",
         keys: &[
-            key("path", "required, or `--data`; `serve` needs neither", "a file, or a folder whose `.json`, `.jsonl` and `.ndjson` files are read, plain or with `.gz`, `.zst`, `.zstd`. Option `--data`"),
+            key("path", "required, or `--data`; `serve` needs neither", "a file, or a folder whose `.json`, `.jsonl` and `.ndjson` files (with `snowplow:tsv`, `.tsv` files) are read, plain or with `.gz`, `.zst`, `.zstd`. Option `--data`"),
             key("offset", "", "the time of the first event that is read: `earliest`, `ts=` and a Unix time or ISO 8601, `last=` and a duration before now; `latest` reads nothing of files. Option `--offset`"),
             key("format", "", "`json`, or enriched events of Snowplow: `snowplow:tsv` (also `snowplow`), `snowplow:json` ([snowplow.md](snowplow.md)). Option `--format`"),
             key("sort", "", "the order of a folder's files: `name`, `time` (of their first event), `last-modified`. Option `--sort-files-by`"),
@@ -283,7 +280,7 @@ pub const KEYS: &[Keys] = &[
             key("selector.or", "none", "click-throughs that one of these selectors accepts"),
             key("selector.not", "none", "click-throughs that this selector does not accept"),
             key("qualityGate", "defaults", "what a new version must reach before `training-job` makes it current"),
-            key("qualityGate.margin", "", "how much worse than the running version it may be"),
+            key("qualityGate.margin", "", "how much worse than the running version a new version may be; `training-job` does not publish a worse one"),
             key("qualityGate.metric", "the first of `eval`; `HIT@10` for recommenders", "of `lambdamart`: the metric of `eval` by which `training-job` compares a new version"),
             key("qualityGate.weighted", "`false`", "of `lambdamart`: `true` compares the metric with clicks weighted by the examination of their positions ([evaluation.md](evaluation.md#weighted-figures))"),
             key("qualityGate.arm", "none", "with `weighted`: a ranking field that tells rankers apart, or `FIELD=VALUE` of lists in random order"),
@@ -306,7 +303,7 @@ pub const KEYS: &[Keys] = &[
             key("backend.debias", "", "the booster's own removal of position bias"),
             key("backend.overMemory", "", "whether to train although it takes more memory than the machine or container has ([training.md](training.md#memory))"),
             key("backend.seed", "random", "a number or text that makes training reproducible"),
-            key("split", "", "which part trains and which tests: `time=80%`, `random`, `hold_last`, or `field=NAME:TRAIN:TEST`: a ranking field, its value (or one of its values) for train, and that for test. Rankings with neither are left out, and counted in the log"),
+            key("split", "", "which rankings train and which test. `time=80%`: the oldest 80 % train. `random=80%`: 80 % by chance. `hold_last=80%`: the oldest 80 % of each visitor's rankings. Without `=N%` each is 80 %. `field=NAME:TRAIN:TEST`: rankings whose field has the value TRAIN train, those with TEST test. Rankings with neither are left out, and counted in the log"),
             key("eval", "", "a list of metrics: `NDCG`, `NDCG@k`, `MAP`, `MAP@k`, `MRR`"),
             key("warmup", "none, on Kubernetes [`rank.warmup`](kubernetes-reference.md)", "a new version replays stored rankings before it serves"),
             key("warmup.sampledRequests", "", "how many rankings are stored with a version, which replays them; 0 stores none"),
@@ -378,7 +375,7 @@ pub const KEYS: &[Keys] = &[
             key("ingest.maxAhead", "", "events further ahead of the clock are refused; nearer ones count, and move event time no further than the clock"),
             key("import", "none", "accepted, and has no effect: upstream's settings of imports"),
             key("tracking", "defaults", "what upstream reports to its makers; nothing is sent anywhere"),
-            key("tracking.analytics", "", "`import`, `train`, `serve` and `standalone` have `--print-analytics`, which prints what could be counted about their use. Nothing is sent anywhere"),
+            key("tracking.analytics", "", "`false` switches off `--print-analytics` of `import`, `train`, `serve` and `standalone`, which prints what could be counted about their use. Nothing is sent anywhere"),
             key("tracking.errors", "", "it has no effect: nothing is sent anywhere"),
         ],
     },
@@ -389,8 +386,7 @@ pub const KEYS: &[Keys] = &[
             key("type", "", "what is computed"),
             key("ttl", "", "a stored value that did not change for this time, counted in event time, is missing"),
             key("refresh", "", "accepted, and has no effect: values are always fresh"),
-            key("field", "", "the field that is read: `item.x`, `user.x` or `ranking.x`"),
-            key("source", "", "the same as `field`"),
+            key("field", "", "the field that is read, of types that read one: `item.x`, `user.x` or `ranking.x`; `source` is another name"),
             key("scope", "", "accepted, and has no effect: the type leaves no choice"),
         ],
     },
