@@ -33,8 +33,7 @@ pub fn features() -> String {
 
 /// A configuration over this server or cluster.
 pub fn config(redis: &Redis) -> String {
-    let timeout = "{connect: 30s, command: 30s, socket: 30s}"; // the machine has other things to do
-    format!("state: {{type: redis, {}, timeout: {timeout}}}\n{}", redis.keys(), features())
+    format!("state: {{type: redis, {}}}\n{}", redis.patient(), features())
 }
 
 /// A configuration with [`text_features`] behind its other features.

@@ -99,6 +99,11 @@ impl Redis {
         format!("mode: cluster, nodes: [{}]", nodes.join(", "))
     }
 
+    /// The same, for requests that are to succeed however busy the machine is.
+    pub fn patient(&self) -> String {
+        format!("{}, timeout: {{connect: 30s, command: 30s, socket: 30s}}", self.keys())
+    }
+
     /// One with TLS and users: its port and CA are in `RANKWRIGHT_TEST_REDIS_TLS`, as `port:path`.
     ///
     /// # Panics

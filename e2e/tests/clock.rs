@@ -73,7 +73,7 @@ fn a_clock_that_jumps_and_comes_back_closes_and_loses_nothing() {
     let Some(clock) = Clock::of_programs(folder.path()) else { return };
     let service = redis.own_service("clock");
     let features = FEATURES.replace("maxSessionLength: 10s", "maxSessionLength: 40m");
-    let config = format!("state: {{type: redis, {}}}\n{features}", redis.keys());
+    let config = format!("state: {{type: redis, {}}}\n{features}", redis.patient());
     let place = |name: &str| folder.path().join(name);
     let worker = clock.launch("ingest-worker", &config, &service, &place("worker"));
     let server = clock.launch("rank-server", &config, &service, &place("server"));

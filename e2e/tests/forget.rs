@@ -85,7 +85,7 @@ fn nothing_of_a_visitor_or_an_item_is_left_in_any_node_of_a_cluster() {
 fn none_is_left_in_any_store(redis: &Redis) {
     let folder = tempfile::tempdir().expect("there is room for temporary files");
     let (service, parts) = (redis.own_service("forget"), folder.path().join("parts"));
-    let config = config(&format!("{{type: redis, {}}}", redis.keys()), &parts);
+    let config = config(&format!("{{type: redis, {}}}", redis.patient()), &parts);
     let config = with_texts(&config);
     let worker = launch("ingest-worker", &config, &service, &folder.path().join("worker"));
     let server = launch("rank-server", &config, &service, &folder.path().join("server"));
@@ -122,7 +122,7 @@ fn a_process_that_reaches_all_stores_forgets_over_http() {
     let Some(redis) = Redis::for_tests() else { return };
     let folder = tempfile::tempdir().expect("there is room for temporary files");
     let (service, parts) = (redis.own_service("forget-http"), folder.path().join("parts"));
-    let config = config(&format!("{{type: redis, {}}}", redis.keys()), &parts);
+    let config = config(&format!("{{type: redis, {}}}", redis.patient()), &parts);
     let without = launch("rank-server", &config, &service, &folder.path().join("without"));
     let server = launch("serve", &config, &service, &folder.path().join("server"));
     let config = format!("{config}api: {{host: 127.0.0.1, port: 0, page: {{enabled: true}}}}\n");
@@ -151,7 +151,7 @@ fn several_that_are_forgotten_at_once_disturb_each_other_not() {
     let Some(redis) = Redis::for_tests() else { return };
     let folder = tempfile::tempdir().expect("there is room for temporary files");
     let (service, parts) = (redis.own_service("forget-together"), folder.path().join("parts"));
-    let config = config(&format!("{{type: redis, {}}}", redis.keys()), &parts);
+    let config = config(&format!("{{type: redis, {}}}", redis.patient()), &parts);
     let server = launch("rank-server", &config, &service, &folder.path().join("server"));
     let visitors: Vec<_> = (0..200).map(|number| format!("visitor-{number:03}")).collect();
     for round in 0..3 {
@@ -187,7 +187,7 @@ impl Drop for Passes<'_> {
 fn nothing_of_them_comes_later_from_a_bucket_that_did_not_answer_meanwhile() {
     let (Some(redis), Some(s3)) = (Redis::for_tests(), Server::s3("bucket")) else { return };
     let (folder, proxy) = (tempfile::tempdir().expect("there is room for temporary files"), Proxy::to(s3.port()));
-    let state = format!("{{type: redis, {}}}", redis.keys());
+    let state = format!("{{type: redis, {}}}", redis.patient());
     let through = |port: u16| {
         let endpoint = format!("endpoint: 'http://127.0.0.1:{port}', cloudKey: test, cloudKeySecret: testsecret");
         let bucket = format!("type: s3, bucket: bucket, prefix: parts, region: us-east-1, {endpoint}");
@@ -225,7 +225,7 @@ fn nothing_of_them_comes_later_from_a_worker_that_stood_still_meanwhile() {
     let endpoint = format!("endpoint: 'http://{}', cloudKey: test, cloudKeySecret: testsecret", s3.address());
     let bucket = format!("type: s3, bucket: bucket, prefix: parts, region: us-east-1, {endpoint}");
     let parts = format!("{{{bucket}, compress: none, format: json, partSizeEvents: 1000000, partInterval: 1h}}");
-    let config = keeping(&format!("{{type: redis, {}}}", redis.keys()), &parts);
+    let config = keeping(&format!("{{type: redis, {}}}", redis.patient()), &parts);
     let service = redis.own_service("forget-stopped");
     let first = launch("ingest-worker", &config, &service, &folder.path().join("first"));
     let server = launch("rank-server", &config, &service, &folder.path().join("server"));
@@ -261,10 +261,10 @@ fn none_is_left_where_everything_lies(redis: &Redis) {
     let service = redis.own_service("forget-all");
     let learned = "learned: {type: lambdamart, weights: {click: 1}, features: [clicks, ctr, brand_ctr], \
                    warmup: {sampledRequests: 20, duration: 1s}, backend: {type: lightgbm, iterations: 5}}";
-    let kept = format!("train: {{type: redis, format: json, {}}}", redis.keys());
+    let kept = format!("train: {{type: redis, format: json, {}}}", redis.patient());
     let features = FEATURES.replace("train: {type: file, path: ./parts, format: json}", &kept);
     let features = features.replace("same: {type: noop}", learned);
-    let config = format!("state: {{type: redis, format: json, {}}}\n{features}", redis.keys());
+    let config = format!("state: {{type: redis, format: json, {}}}\n{features}", redis.patient());
     let worker = launch("ingest-worker", &config, &service, &folder.path().join("worker"));
     let server = launch("rank-server", &config, &service, &folder.path().join("server"));
     server.feedback(&events());

@@ -2,7 +2,6 @@
 
 use rankwright_e2e::page::block;
 use rankwright_e2e::program;
-use std::net::TcpListener;
 use std::process::Command;
 
 const README: &str = include_str!("../../README.md");
@@ -26,8 +25,7 @@ fn scored(answer: &str) -> Vec<(&str, f64)> {
 #[test]
 fn the_quickstart_serves_a_model_that_beats_the_order_shown_as_the_readme_says() {
     let folder = tempfile::tempdir().expect("there is room for temporary files");
-    let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
-    let port = free.expect("there is a free port").port();
+    let port = rankwright_e2e::ports::free(1);
     let output = Command::new("bash")
         .args(["../run", "quickstart", "--once"])
         .env("RANKWRIGHT_BIN", program::path())

@@ -97,7 +97,7 @@ fn an_import_into_an_empty_redis_opens_a_text_model_once() {
     let (Some(redis), Some(_)) = (Redis::for_tests(), models_for_tests()) else { return };
     let folder = tempfile::tempdir().expect("there is room for temporary files");
     let (config, data) = (folder.path().join("config.yml"), folder.path().join("events.jsonl"));
-    let state = format!("state: {{type: redis, {}}}\ntrain: {{type: discard}}", redis.keys());
+    let state = format!("state: {{type: redis, {}}}\ntrain: {{type: discard}}", redis.patient());
     std::fs::write(&config, CONFIG.replace("state: {type: file, path: ./state}", &state)).expect("can be written");
     std::fs::write(&data, lines(&[item("a", 0, &[("title", json!("boots"))])])).expect("can be written");
     let arguments = ["import", "--config", &config.to_string_lossy(), "--data", &data.to_string_lossy()];

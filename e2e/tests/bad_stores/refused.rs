@@ -72,7 +72,9 @@ fn a_server_that_refuses_all_that_concerns_clients_is_used_without_and_that_is_s
     // it connects again
     redis::cmd("CLIENT").arg(&["KILL", "TYPE", "normal", "SKIPME", "yes"]).exec(&mut connection).expect("closes them");
     server.until("taking events again", || taken(2));
-    for words in ["offers no client tracking", "takes no CLIENT SETINFO"] {
+    let told = ["offers no client tracking", "takes no CLIENT SETINFO"];
+    server.until("told", || told.iter().all(|words| server.log().contains(words)));
+    for words in told {
         assert_eq!(server.log().matches(words).count(), 1, "{words}: {}", server.log());
     }
 }

@@ -27,7 +27,7 @@ pub(crate) struct Home<'a> {
 
 impl<'a> Home<'a> {
     pub(crate) fn in_redis(sample: &Sample, redis: &'a Redis, folder: &Path) -> Self {
-        let server = format!("type: redis, {}, timeout: {{connect: 30s, command: 30s, socket: 30s}}", redis.keys());
+        let server = format!("type: redis, {}", redis.patient());
         // the index of parts says, by the wall clock, when they are given up
         let stores = format!("state: {{{server}}}\ntrain: {{{server}, ttl: 36500d}}");
         Self { redis: Some(redis), ..Self::new(sample, &stores, folder) }

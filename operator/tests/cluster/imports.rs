@@ -4,7 +4,7 @@ use crate::cluster::{Servers, in_own_namespace};
 use crate::pods::labels;
 use crate::samples::{minimal, with};
 use k8s_openapi::api::batch::v1::Job;
-use k8s_openapi::api::core::v1::ResourceQuota;
+use k8s_openapi::api::core::v1::{Pod, ResourceQuota};
 use kube::ResourceExt;
 use rankwright_crds::RankingService;
 use rankwright_crds::status::{ImportPhase, ImportStatus};
@@ -42,6 +42,7 @@ async fn an_import_is_done_once_and_again_when_it_changes() {
     // its Job may be cleared away
     cluster.delete::<Job>(&first.name_any()).await;
     cluster.until_gone::<Job>(&first.name_any()).await;
+    cluster.none_left::<Pod>(&labels("shop", "import")).await;
     let more = with(importing("2025"), json!({"spec": {"rank": {"replicas": 3}}}));
     cluster.apply::<RankingService>("shop", more).await;
     let service = cluster

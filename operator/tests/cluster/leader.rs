@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-const QUICK: Timing = Timing { duration: Duration::from_secs(2), period: Duration::from_millis(200) };
+const QUICK: Timing = Timing { duration: Duration::from_secs(5), period: Duration::from_millis(500) };
 
 fn holder(lease: &Lease) -> &str {
     lease.spec.as_ref().and_then(|spec| spec.holder_identity.as_deref()).unwrap_or_default()

@@ -10,7 +10,7 @@ use kube::ResourceExt;
 use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
 use kube::runtime::{conditions, wait::await_condition};
 use rankwright_crds::RankingService;
-use rankwright_operator::apis::OptionalApi;
+use rankwright_operator::apis::{Discovery, OptionalApi};
 use serde_json::{Value, json};
 use std::time::Instant;
 
@@ -49,6 +49,12 @@ async fn define(cluster: &Cluster, api: OptionalApi) -> String {
     let definitions: Api<CustomResourceDefinition> = Api::all(cluster.client.clone());
     definitions.patch(&name, &PatchParams::apply("test").force(), &Patch::Apply(&definition)).await.unwrap();
     await_condition(definitions, &name, conditions::is_crd_established()).await.unwrap();
+    // the API server lists it a little later, and an operator looks once when it starts
+    let end = Instant::now() + PATIENCE;
+    while !Discovery::default().apis(&cluster.client).await.unwrap().has(api) {
+        assert!(Instant::now() < end, "{name} is not served");
+        tokio::time::sleep(PAUSE).await;
+    }
     name
 }
 

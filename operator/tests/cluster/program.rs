@@ -6,7 +6,6 @@ use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::coordination::v1::Lease;
 use rankwright_crds::RankingService;
 use rankwright_operator::lease::{Candidate, LEASE, Timing};
-use std::net::TcpListener;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -22,10 +21,6 @@ pub(crate) struct Process {
     level_port: u16,
 }
 
-fn free_port() -> u16 {
-    TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port()
-}
-
 impl Process {
     fn start(namespace: &str, identity: &str) -> Self {
         Self::of(namespace, namespace, identity)
@@ -37,7 +32,8 @@ impl Process {
     }
 
     fn with(own: &str, namespaces: &str, identity: &str, further: &[&str]) -> Self {
-        let (port, level_port) = (free_port(), free_port());
+        let port = rankwright_e2e::ports::free(2);
+        let level_port = port + 1;
         let child = Command::new(PROGRAM)
             .args(["run", "--namespace", namespaces, "--own-namespace", own, "--identity", identity])
             .args(["--image", "cluster.test/rankwright:1", "--log-format", "json"])

@@ -16,7 +16,6 @@ use rankwright_state::{self as state, RedisOptions, RedisStore, Store};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
-use tracing::info;
 
 /// What the specification calls the number of kinds of caches: `maxSize` counts for each.
 const KINDS_OF_CACHES: usize = 10;
@@ -31,9 +30,7 @@ fn own_folder(config: &Config) -> Option<&PathBuf> {
 
 pub(crate) async fn state(config: &Config, service: &str) -> Result<Arc<dyn Store>> {
     Ok(match &config.state {
-        State::File(file) => {
-            Arc::new(folder::open(&folder::place(file), file)?)
-        }
+        State::File(file) => Arc::new(folder::open(&folder::place(file), file)?),
         State::Redis(redis) => Arc::new(self::redis(config, redis, service).await?),
         State::Memory => Arc::new(state::MemoryStore::default()),
     })

@@ -14,7 +14,7 @@ use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 
 /// For an answer.
-const LIMIT: Duration = Duration::from_secs(10);
+const LIMIT: Duration = Duration::from_secs(60);
 
 /// Status and body of the answer.
 pub(super) async fn post(address: &str, path: &str, body: &Value) -> io::Result<(u16, Value)> {

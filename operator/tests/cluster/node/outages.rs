@@ -86,7 +86,7 @@ async fn a_redis_that_goes_away_is_told_of_and_restarts_nobody() {
     cluster.none_left::<Pod>("app.kubernetes.io/name=redis").await;
     let gone = Instant::now();
     cluster.told("shop", "StateStoreReachable", "False", "DoesNotAnswer").await;
-    assert!(gone.elapsed() < Duration::from_secs(55), "told after {:?}", gone.elapsed());
+    assert!(gone.elapsed() < Duration::from_secs(120), "told after {:?}", gone.elapsed());
     let (status, answer) = post_once_there(&address, "/rank/shop", &request(&["p1", "p2"])).await;
     assert!(status == 200 && answer["fallback"].is_string(), "{status} {answer}");
     cluster.told("shop", "RankServerReady", "True", "Available").await;

@@ -88,7 +88,7 @@ async fn until_clicked(address: &str, item: &str, wanted: f64) {
         if seen == wanted {
             return;
         }
-        assert!(seen < wanted && began.elapsed() < Duration::from_secs(10), "{seen} clicks in place of {wanted}");
+        assert!(seen < wanted && began.elapsed() < Duration::from_secs(60), "{seen} clicks in place of {wanted}");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }

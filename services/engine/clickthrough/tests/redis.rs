@@ -165,7 +165,7 @@ fn every_part_has_its_time_to_live_and_is_not_read_after_it() {
     short.append(&some(10, 10)).unwrap();
     short.flush().unwrap();
     assert_eq!(service.keys().len(), 2);
-    std::thread::sleep(Duration::from_millis(1100));
+    std::thread::sleep(Duration::from_millis(5100));
     assert_eq!(read(&short), (some(0, 10), Losses::default()), "what was given up is no loss");
     store.append(&some(20, 10)).unwrap();
     store.flush().unwrap();
@@ -250,13 +250,13 @@ fn what_was_given_up_is_not_put_and_what_comes_later_is() {
 #[test]
 fn a_part_that_is_read_longer_than_it_lives_is_read_to_its_end() {
     let Some(service) = service() else { return };
-    let service = service.with(|settings| (settings.part_records, settings.ttl) = (1, Duration::from_secs(1)));
+    let service = service.with(|settings| (settings.part_records, settings.ttl) = (1, Duration::from_secs(5)));
     let store = service.open();
     store.append(&some(0, 30)).unwrap();
     store.flush().unwrap();
     let mut entries = store.read().unwrap();
     assert!(entries.next().unwrap().is_ok());
-    std::thread::sleep(Duration::from_millis(1100));
+    std::thread::sleep(Duration::from_millis(5100));
     let left = entries.by_ref().filter(Result::is_ok).count();
     assert!(entries.losses().is_empty() && left > 0, "{left} left, {:?}", entries.losses());
 }
