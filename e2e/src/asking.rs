@@ -21,7 +21,7 @@ struct Patience {
 }
 
 /// Where state goes away, it is not waited for long.
-const SHORT: Patience = Patience { read: Duration::from_secs(4), whole: Duration::from_secs(60) };
+const SHORT: Patience = Patience { read: Duration::from_secs(4), whole: Duration::from_secs(30) };
 /// Where it is there, its server may stand still as the whole machine does: no answer is without the model.
 const LONG: Patience = Patience { read: Duration::from_secs(25), whole: Duration::from_secs(60) };
 

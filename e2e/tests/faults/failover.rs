@@ -37,7 +37,7 @@ fn programs_follow_the_sentinels_to_the_server_that_takes_over() {
     trained(&config, &folder.path().join("import"));
     let server = launch("rank-server", &config, SERVICE, &folder.path().join("server"));
     let worker = launch("ingest-worker", &config, SERVICE, &folder.path().join("worker"));
-    let visitors = Visitors { server: &server, number: AtomicUsize::new(0) };
+    let visitors = Visitors { server: &server, number: AtomicUsize::new(0), slow: AtomicUsize::new(0) };
     let taken = |events: &[Value]| server.post("/feedback", &json!(events)).status == 200;
     for round in 0..wait::scaled(1, 6) {
         let primary = followed(&sentinels);

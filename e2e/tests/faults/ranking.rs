@@ -16,13 +16,17 @@ use std::time::{Duration, Instant};
 pub(crate) const SERVICE: &str = "shop";
 /// What a ranking waits for each of its reads of the state, by default.
 const READ: Duration = Duration::from_secs(1);
-/// It reads the state once or twice; the rest is for a machine that is busy.
+/// It reads the state once or twice; only where the machine stands still does an answer take longer,
+const USUAL: Duration = Duration::from_secs(4);
+/// and never this long.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// Asks with visitors that were not there before, so that no cache can answer.
 pub(crate) struct Visitors<'a> {
     pub(crate) server: &'a Service,
     pub(crate) number: AtomicUsize,
+    /// Answers that took longer than usual.
+    pub(crate) slow: AtomicUsize,
 }
 
 impl Visitors<'_> {
@@ -33,6 +37,7 @@ impl Visitors<'_> {
         let request = with_texts(ranking("q", 500, &user, &["i9", "i3", "i6"]));
         let answer = self.server.post("/rank/m", &request).ok().json();
         assert!(began.elapsed() < LIMIT, "{:?} for {answer}", began.elapsed());
+        self.slow.fetch_add(usize::from(began.elapsed() > USUAL), Ordering::Relaxed);
         let order = rankwright_e2e::events::order(&answer);
         let ranked = answer["fallback"] == Value::Null;
         assert_eq!(order, if ranked { ["i3", "i6", "i9"] } else { ["i9", "i3", "i6"] }, "{answer}");
@@ -62,6 +67,8 @@ impl Visitors<'_> {
             drop(end);
             assert!(others.join().expect("every answer was one") > 100);
         });
+        let slow = self.slow.load(Ordering::Relaxed);
+        assert!(slow <= wait::scaled(3, 30), "{slow} answers took over {USUAL:?}");
     }
 
     pub(crate) fn stay_ranked(&self) {
@@ -116,7 +123,7 @@ fn requests_are_answered_in_time_whatever_happens_to_redis() {
     let config = config(&format!("host: 127.0.0.1, port: {}", proxy.port()), &folder.path().join("parts"));
     trained(&config, &folder.path().join("import"));
     let server = launch("rank-server", &config, SERVICE, &folder.path().join("server"));
-    let visitors = Visitors { server: &server, number: AtomicUsize::new(0) };
+    let visitors = Visitors { server: &server, number: AtomicUsize::new(0), slow: AtomicUsize::new(0) };
     visitors.all_along(|| {
         for round in 0..wait::scaled(1, 15) {
             visitors.until(true);
@@ -180,7 +187,7 @@ fn requests_are_answered_in_time_whatever_happens_to_a_cluster() {
     let config = config(&cluster.redis().keys(), &folder.path().join("parts"));
     trained(&config, &folder.path().join("import"));
     let server = launch("rank-server", &config, SERVICE, &folder.path().join("server"));
-    let visitors = Visitors { server: &server, number: AtomicUsize::new(0) };
+    let visitors = Visitors { server: &server, number: AtomicUsize::new(0), slow: AtomicUsize::new(0) };
     visitors.all_along(|| {
         for _ in 0..wait::scaled(1, 10) {
             visitors.until(true);

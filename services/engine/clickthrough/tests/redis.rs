@@ -160,7 +160,7 @@ fn every_part_has_its_time_to_live_and_is_not_read_after_it() {
     store.flush().unwrap();
     let lives: i64 = service.beside(&service.keys()[0], cmd("TTL").arg(&service.keys()[0]));
     assert!((365 * 86_400..=365 * 86_400 + 600).contains(&lives), "{lives} s");
-    let service = service.with(|settings| settings.ttl = Duration::from_secs(1));
+    let service = service.with(|settings| settings.ttl = Duration::from_secs(5));
     let short = service.open();
     short.append(&some(10, 10)).unwrap();
     short.flush().unwrap();

@@ -31,7 +31,7 @@ pub use scope::{RateScope, Scope, Visitor};
 pub(crate) use source::reference;
 pub use source::{Entity, Source};
 
-use crate::schema::FeatureType;
+use crate::schema::{FeatureType, Key};
 use crate::section::Section;
 use std::time::Duration;
 
@@ -70,9 +70,9 @@ pub(crate) trait Definition: Sized {
     /// Whether it never varies where a field that it reads has one value alone: neither the time, nor interactions, nor
     /// another field make its value.
     const OF_FIELDS_ALONE: bool;
-    /// Keys that it reads, those in sections of it with dots, and what each is for, as in [`Key::text`](crate::schema::Key::text). Keys
-    /// that several types share in the same meaning stand in [`KEYS`](crate::schema::KEYS).
-    const KEYS: &[(&str, &str)] = &[];
+    /// Keys that it reads, in the order of its table. Keys that several types share in the same meaning stand in
+    /// [`KEYS`](crate::schema::KEYS).
+    const KEYS: &[Key] = &[];
     /// Its `refresh` where nothing is said.
     const USUAL_REFRESH: Duration = Duration::ZERO;
 

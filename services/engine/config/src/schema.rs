@@ -10,6 +10,7 @@ mod scalar;
 mod shape;
 
 pub use json::document;
+pub(crate) use keys::key;
 pub use keys::{KEYS, Key, Keys, NO_EFFECT};
 
 pub use crate::feature::FEATURE_TYPES;
@@ -25,8 +26,8 @@ pub struct FeatureType {
     pub example: &'static str,
     /// What it computes, in a sentence.
     pub doc: &'static str,
-    /// Keys of its own, those in sections of it with dots, and what each is for, as in [`Key::text`].
-    pub keys: &'static [(&'static str, &'static str)],
+    /// Keys of its own, in the order of its table.
+    pub keys: &'static [Key],
 }
 
 impl FeatureType {

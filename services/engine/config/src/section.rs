@@ -97,7 +97,7 @@ impl<'a> Section<'a> {
         self.any_of(&[key, alias])
     }
 
-    /// The values of two keys that are two names of one setting alone, and share it where both are there.
+    /// The values of two keys. One alone is the whole setting; together each has a part of it.
     pub(crate) fn one_or_both(&self, key: &'static str, other: &'static str) -> (Option<Value<'a>>, Option<Value<'a>>) {
         if self.report.trace().is_some() {
             return (self.either(key, other), None);
@@ -183,7 +183,7 @@ impl<'a> Section<'a> {
         self.lacks(key, what)
     }
 
-    /// The same, where other keys ask for this one: without them it need not be there, so that the schema does not require it.
+    /// The same for a key that only another key makes necessary. The schema does not require it.
     pub(crate) fn lacks<T>(&self, key: &'static str, what: &str) -> Option<T> {
         self.missing.borrow_mut().push((key, what.to_owned()));
         None

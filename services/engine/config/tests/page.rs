@@ -1,6 +1,7 @@
-//! Every key has a text, and the tables of docs/configuration.md and docs/http.md are made of these texts. `UPDATE_PAGE=1` writes them again.
+//! Every key has a text, and tables of docs/configuration.md, docs/features.md and docs/http.md are made of these texts. `UPDATE_PAGE=1`
+//! writes them again.
 
-use rankwright_config::schema::{FEATURE_TYPES, KEYS, Key, NO_EFFECT, document};
+use rankwright_config::schema::{FEATURE_TYPES, KEYS, Key, Keys, NO_EFFECT, document};
 use rankwright_config::{Environment, Shown, shown};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -69,21 +70,22 @@ impl<'s> Properties<'s> {
     }
 }
 
-/// Names on the way to a section, and the word under its `type`.
-fn parts(section: &str) -> (&str, Option<&str>) {
-    section.split_once('(').map_or((section, None), |(path, word)| (path, Some(word.trim_end_matches(')'))))
-}
-
 fn path_of(section: &str, key: &str) -> String {
     if section.is_empty() { key.to_owned() } else { format!("{section}.{key}") }
 }
 
+/// All texts, by the section of their keys; those of a type of feature as well.
+fn all_keys() -> Vec<Keys> {
+    let of_features = FEATURE_TYPES.iter().map(|of| Keys { path: "features", of_type: Some(of.name), keys: of.keys });
+    KEYS.iter().copied().chain(of_features.filter(|of| !of.keys.is_empty())).collect()
+}
+
 /// The key of the schema that a text is for.
-fn property<'p>(properties: &'p BTreeSet<Property>, section: &str, key: &str) -> Option<&'p Property> {
-    let (section, word) = parts(section);
-    let path = path_of(section, key);
-    let of_type =
-        |property: &&Property| word.is_none_or(|word| property.types.contains(&(section.to_owned(), word.to_owned())));
+fn property<'p>(properties: &'p BTreeSet<Property>, section: &Keys, key: &str) -> Option<&'p Property> {
+    let path = path_of(section.path, key);
+    let of_type = |property: &&Property| {
+        section.of_type.is_none_or(|word| property.types.contains(&(section.path.to_owned(), word.to_owned())))
+    };
     properties.iter().filter(|property| property.path == path).find(of_type)
 }
 
@@ -94,11 +96,9 @@ fn every_key_has_a_text_and_every_text_a_key() {
     assert!(properties.len() > 400, "{}", properties.len());
     let without: Vec<_> = properties.iter().filter(|property| property.description.is_none()).collect();
     assert!(without.is_empty(), "no text in KEYS, nor with its type of feature: {without:#?}");
-    let texts = KEYS.iter().flat_map(|keys| keys.keys.iter().map(|key| (keys.section.to_owned(), key.name)));
-    let of_features =
-        FEATURE_TYPES.iter().flat_map(|of| of.keys.iter().map(|(key, _)| (format!("features({})", of.name), *key)));
-    let unknown: Vec<_> =
-        texts.chain(of_features).filter(|(section, key)| property(&properties, section, key).is_none()).collect();
+    let texts =
+        all_keys().into_iter().flat_map(|of| of.keys.iter().map(move |key| (of.path, of.of_type, of, key.name)));
+    let unknown: Vec<_> = texts.filter(|(_, _, of, key)| property(&properties, of, key).is_none()).collect();
     assert!(unknown.is_empty(), "nothing reads {unknown:?}");
 }
 
@@ -112,19 +112,31 @@ fn code(text: &str) -> BTreeSet<&str> {
 fn every_other_name_and_every_key_that_is_ignored_stands_on_a_page() {
     let schema = document();
     let pages = PAGES.map(|page| std::fs::read_to_string(page).expect("the page is there"));
-    let known: BTreeSet<&str> = pages.iter().flat_map(|page| code(page)).chain(code(UPSTREAM)).collect();
+    let upstream = code(UPSTREAM);
+    let known: BTreeSet<&str> = pages.iter().flat_map(|page| code(page)).chain(upstream.iter().copied()).collect();
     let properties = Properties::of(&schema);
-    let apart = |property: &&Property| {
-        let text = property.description.as_deref().unwrap_or_default();
-        text.starts_with("Ignored: ")
-            || text.starts_with("Another name of ")
-            || text.to_lowercase().starts_with(NO_EFFECT)
-    };
-    let names: Vec<&str> =
-        properties.iter().filter(apart).filter_map(|property| property.path.rsplit('.').next()).collect();
-    assert!(names.len() > 20, "{names:?}");
-    let missing: Vec<_> = names.iter().filter(|name| !known.contains(*name)).collect();
-    assert!(missing.is_empty(), "no page has {missing:?}");
+    let text = |property: &Property| property.description.clone().unwrap_or_default().to_lowercase();
+    let idle: BTreeSet<&str> =
+        properties.iter().filter(|own| text(own).starts_with(NO_EFFECT)).map(|own| own.path.as_str()).collect();
+    let (mut looked, mut missing) = (0, Vec::new());
+    for own in &properties {
+        let (section, name) = own.path.rsplit_once('.').unwrap_or(("", &own.path));
+        let text = text(own);
+        let wanted = if text.starts_with("another name of ") {
+            &known
+        } else if (text.starts_with("ignored: ") || text.starts_with(NO_EFFECT)) && !idle.contains(section) {
+            &upstream
+        } else {
+            continue;
+        };
+        looked += 1;
+        missing.extend((!wanted.contains(name)).then_some(&own.path));
+    }
+    assert!(looked > 20, "{looked}");
+    assert!(
+        missing.is_empty(),
+        "docs/compatibility.md has what is ignored, some page other names; but not {missing:?}"
+    );
 }
 
 /// Configurations that together leave out every key that has a default.
@@ -151,7 +163,7 @@ fn examples() -> Vec<Shown> {
         "inference: {m: {type: bi-encoder, model: a/b}}".to_owned(),
     ];
     let of_features = FEATURE_TYPES.iter().flat_map(|of| {
-        let keys = std::iter::once("").chain(of.keys.iter().map(|(key, _)| *key));
+        let keys = std::iter::once("").chain(of.keys.iter().map(|key| key.name));
         keys.map(|key| without(&of.configuration(), key).replace("{weight: 10}", "{}"))
     });
     texts.into_iter().chain(of_features).map(|text| shown(&text, &Environment::default())).collect()
@@ -168,8 +180,7 @@ fn without(text: &str, key: &str) -> String {
 }
 
 /// The default of a key, as a page shows it; none for a mapping, whose keys have their own.
-fn default_of(examples: &[Shown], section: &str, key: &str) -> Option<String> {
-    let (section, word) = parts(section);
+fn default_of(examples: &[Shown], section: &Keys, key: &str) -> Option<String> {
     let pointer = |path: &str| {
         let mut pointer = if path.is_empty() { String::new() } else { format!("/{}", path.replace('.', "/")) };
         for (names, one) in [
@@ -184,10 +195,10 @@ fn default_of(examples: &[Shown], section: &str, key: &str) -> Option<String> {
         }
         pointer
     };
-    let path = pointer(&path_of(section, key));
+    let path = pointer(&path_of(section.path, key));
     let left_out = |shown: &&Shown| {
-        let of_type = word.is_none_or(|word| {
-            shown.configuration.pointer(&format!("{}/type", pointer(section))) == Some(&word.into())
+        let of_type = section.of_type.is_none_or(|word| {
+            shown.configuration.pointer(&format!("{}/type", pointer(section.path))) == Some(&word.into())
         });
         let place = path.trim_start_matches('/').replace("/0", "[0]").replace('/', ".");
         of_type && shown.defaults.iter().any(|default| place == *default || place.starts_with(&format!("{default}.")))
@@ -215,6 +226,10 @@ fn written(value: &Value) -> Option<String> {
     }
 }
 
+/// Keys whose value, where it is left out, is not what the page tells: that of `selector` stands for a key of it, and upstream's
+/// defaults of a pipeline for ours.
+const OTHERWISE: [&str; 3] = ["models.selector.accept", "state.pipeline.maxSize", "state.pipeline.flushPeriod"];
+
 /// What the tables of the pages are made of.
 struct Tables {
     properties: BTreeSet<Property>,
@@ -225,7 +240,8 @@ struct Tables {
 
 impl Tables {
     /// The table of a section, as the page has it.
-    fn table(&mut self, section: &str, keys: &[Key]) -> String {
+    fn table(&mut self, section: &Keys) -> String {
+        let keys = section.keys;
         let mut table = "| key | default | |\n|---|---|---|\n".to_owned();
         let is_left_out = |key: &&Key| {
             let has_keys =
@@ -237,15 +253,14 @@ impl Tables {
             let default = match (*absent, default_of(&self.examples, section, name)) {
                 ("", Some(default)) => default,
                 ("", None) if required => "required".to_owned(),
-                ("", None) if section.starts_with("features(") => String::new(),
-                (absent, _) if !absent.is_empty() && !required => absent.to_owned(),
+                (absent, None) if !absent.is_empty() && !required => absent.to_owned(),
+                (absent, Some(_)) if OTHERWISE.contains(&&*path_of(section.path, name)) => absent.to_owned(),
                 (absent, default) => {
-                    self.wrong.push(format!("{section}.{name}: {absent:?}, {default:?}, required: {required}"));
+                    self.wrong.push(format!("{}.{name}: {absent:?}, {default:?}, required: {required}", section.path));
                     continue;
                 }
             };
-            let space = if default.is_empty() { "" } else { " " };
-            _ = writeln!(table, "| `{name}` |{space}{default} | {text} |");
+            _ = writeln!(table, "| `{name}` | {default} | {text} |");
         }
         table
     }
@@ -254,19 +269,19 @@ impl Tables {
 #[test]
 fn tables_of_the_pages_are_those_of_the_keys() {
     let mut tables = Tables { properties: Properties::of(&document()), examples: examples(), wrong: Vec::new() };
-    let of_features = FEATURE_TYPES.iter().filter(|of| !of.keys.is_empty()).map(|of| {
-        let keys = of.keys.iter().map(|&(name, text)| Key { name, absent: "", text }).collect();
-        (format!("features({})", of.name), keys)
-    });
-    let sections = KEYS.iter().map(|keys| (keys.section.to_owned(), keys.keys.to_vec())).chain(of_features);
     let mut pages = PAGES.map(|page| (page, std::fs::read_to_string(page).expect("the page is there")));
-    for (section, keys) in sections {
-        let mark = format!("<!-- keys of {} -->\n", if section.is_empty() { "a configuration" } else { &section });
+    for section in all_keys() {
+        let name = match (section.path, section.of_type) {
+            ("", _) => "a configuration".to_owned(),
+            (path, None) => path.to_owned(),
+            (path, Some(word)) => format!("{path}({word})"),
+        };
+        let mark = format!("<!-- keys of {name} -->\n");
         let (_, page) =
             pages.iter_mut().find(|(_, page)| page.contains(&mark)).unwrap_or_else(|| panic!("no page has {mark}"));
         let (before, behind) = page.split_once(&mark).expect("it has the mark");
         let rest: String = behind.split_inclusive('\n').skip_while(|line| line.starts_with('|')).collect();
-        *page = format!("{before}{mark}{}{rest}", tables.table(&section, &keys));
+        *page = format!("{before}{mark}{}{rest}", tables.table(&section));
     }
     let wrong = tables.wrong;
     assert!(wrong.is_empty(), "what stands for these keys where they are left out: {wrong:#?}");

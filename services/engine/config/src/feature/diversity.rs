@@ -2,6 +2,7 @@
 
 use super::scope::ignored_scope;
 use super::{Definition, Entity, Source, source};
+use crate::schema::{Key, key};
 use crate::section::Section;
 
 /// How an item differs from the rest of its ranking.
@@ -19,9 +20,10 @@ impl Definition for Diversity {
     const DOC: &str =
         "how an item differs from its ranking: distance from the median of a number, or how frequent its texts are";
     const OF_FIELDS_ALONE: bool = true;
-    const KEYS: &[(&str, &str)] = &[
-        ("field", "an item field: a number, a text or a list of texts"),
-        ("top", "how many items every item is compared with: the first ones that have a value; without it all"),
+    #[rustfmt::skip] // a line for each key
+    const KEYS: &[Key] = &[
+        key("field", "", "an item field: a number, a text or a list of texts"),
+        key("top", "all", "how many items every item is compared with: the first ones that have a value"),
     ];
 
     fn read(section: &Section<'_>) -> Option<Self> {

@@ -7,6 +7,7 @@ use crate::error::shown;
 use crate::inference::TextModel;
 use crate::nearest::nearest;
 use crate::read::inference::{BI_ENCODER, CROSS_DIM, dim, files, handle};
+use crate::schema::{Key, key};
 use crate::section::Section;
 use crate::value::Value;
 
@@ -118,22 +119,23 @@ impl Definition for FieldMatch {
     const EXAMPLE: &str = "{name: title_match, type: field_match, rankingField: ranking.query, itemField: item.title, method: {type: ngram, language: en, n: 3}}";
     const DOC: &str = "how well a text of the ranking matches one of the item: by terms, n-grams, BM25 or an encoder";
     const OF_FIELDS_ALONE: bool = false;
-    const KEYS: &[(&str, &str)] = &[
-        ("rankingField", "a field of the ranking, such as `ranking.query`"),
-        ("itemField", "a field of the item, such as `item.title`"),
-        ("distance", "how embeddings are compared: `cos` (also `cosine`) or `dot`"),
-        ("method", "how both texts are compared"),
-        ("method.type", "`term`, `ngram`, `bm25`, `bi-encoder` (also `bert`, `transformer`) or `cross-encoder`"),
-        ("method.language", "language of both texts: `generic`, a code such as `en`, or its English name"),
-        ("method.n", "characters of an n-gram"),
-        ("method.termFreq", "a term dictionary of `rankwright termfreq`: its path, or `s3://<bucket>/<key>`"),
-        ("method.model", "a text model: `<namespace>/<model>`, `file:///<folder>` or `s3://<bucket>/<prefix>/`"),
-        ("method.modelFile", "the graph's file in the model's folder, if it is not `model.onnx` or `onnx/model.onnx`"),
-        ("method.tokenizerFile", "the tokenizer's file in the model's folder, if it is not `tokenizer.json`"),
-        ("method.dim", "numbers in an embedding"),
-        ("method.itemFieldCache", "a CSV file of embeddings by item id"),
-        ("method.rankingFieldCache", "a CSV file of embeddings by text of the ranking"),
-        ("method.cache", "a CSV file of scores by query and item's text"),
+    #[rustfmt::skip] // a line for each key
+    const KEYS: &[Key] = &[
+        key("rankingField", "", "a field of the ranking, such as `ranking.query`"),
+        key("itemField", "", "a field of the item, such as `item.title`"),
+        key("distance", "", "how embeddings are compared: `cos` (also `cosine`) or `dot`"),
+        key("method", "", "how both texts are compared"),
+        key("method.type", "", "`term`, `ngram`, `bm25`, `bi-encoder` (also `bert`, `transformer`) or `cross-encoder`"),
+        key("method.language", "", "language of both texts, with `term`, `ngram` and `bm25`: `generic`, a code such as `en`, or its English name"),
+        key("method.n", "", "with `ngram`: characters of an n-gram"),
+        key("method.termFreq", "", "with `bm25`: a term dictionary of `rankwright termfreq`: its path, or `s3://<bucket>/<key>`"),
+        key("method.model", "none", "a text model: `<namespace>/<model>`, `file:///<folder>` or `s3://<bucket>/<prefix>/`"),
+        key("method.modelFile", "`model.onnx`, else `onnx/model.onnx`", "the graph's file in the model's folder"),
+        key("method.tokenizerFile", "`tokenizer.json`", "the tokenizer's file in the model's folder"),
+        key("method.dim", "", "with `bi-encoder`: numbers in an embedding"),
+        key("method.itemFieldCache", "none", "with `bi-encoder`: a CSV file of embeddings by item id"),
+        key("method.rankingFieldCache", "none", "with `bi-encoder`: a CSV file of embeddings by text of the ranking"),
+        key("method.cache", "none", "with `cross-encoder`: a CSV file of scores by query and item's text"),
     ];
 
     fn read(section: &Section<'_>) -> Option<Self> {

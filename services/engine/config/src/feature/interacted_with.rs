@@ -3,6 +3,7 @@
 use super::counting::{DAY, MILLISECOND, interaction};
 use super::source::item_field;
 use super::{Definition, Source, Visitor};
+use crate::schema::{Key, key};
 use crate::section::Section;
 use std::time::Duration;
 
@@ -27,12 +28,13 @@ impl Definition for InteractedWith {
         "{name: liked, type: interacted_with, interaction: click, field: [item.color, item.brand], scope: session}";
     const DOC: &str = "per field, how much of the item the visitor's newest interactions have in common with it";
     const OF_FIELDS_ALONE: bool = false;
-    const KEYS: &[(&str, &str)] = &[
-        ("interaction", "type of the interactions that are remembered"),
-        ("field", "item fields, such as `[item.color, item.brand]`; `item.id` is the item itself"),
-        ("scope", "whose interactions: `session` or `user`"),
-        ("count", "how many of the newest interactions are remembered"),
-        ("duration", "how much older than the newest interaction the others may be"),
+    #[rustfmt::skip] // a line for each key
+    const KEYS: &[Key] = &[
+        key("interaction", "", "type of the interactions that are remembered"),
+        key("field", "", "item fields, such as `[item.color, item.brand]`; `item.id` is the item itself"),
+        key("scope", "", "whose interactions: `session` or `user`"),
+        key("count", "", "how many of the newest interactions are remembered"),
+        key("duration", "", "how much older than the newest interaction the others may be"),
     ];
 
     fn read(section: &Section<'_>) -> Option<Self> {

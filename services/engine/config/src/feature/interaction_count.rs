@@ -2,6 +2,7 @@
 
 use super::counting::interaction;
 use super::{Definition, Scope, Source};
+use crate::schema::{Key, key};
 use crate::section::Section;
 
 /// An ever-growing counter.
@@ -18,12 +19,10 @@ impl Definition for InteractionCount {
     const EXAMPLE: &str = "{name: clicks, type: interaction_count, interaction: click, scope: item}";
     const DOC: &str = "an ever-growing number of interactions";
     const OF_FIELDS_ALONE: bool = false;
-    const KEYS: &[(&str, &str)] = &[
-        ("interaction", "type of the interactions that are counted"),
-        (
-            "scope",
-            "what has a counter of its own: `item`, `user`, `session`, `global` (one counter), each value of `item.<field>`, or an item within one value of `ranking.<field>`",
-        ),
+    #[rustfmt::skip] // a line for each key
+    const KEYS: &[Key] = &[
+        key("interaction", "", "type of the interactions that are counted"),
+        key("scope", "", "what has a counter of its own: `item`, `user`, `session`, `global` (one counter), each value of `item.<field>`, or an item within one value of `ranking.<field>`"),
     ];
 
     fn read(section: &Section<'_>) -> Option<Self> {

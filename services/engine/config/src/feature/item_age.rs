@@ -3,6 +3,7 @@
 use super::scope::ignored_scope;
 use super::source::item_field;
 use super::{Definition, Entity, Source};
+use crate::schema::{Key, key};
 use crate::section::Section;
 
 /// Seconds since a time that the item carries.
@@ -27,10 +28,10 @@ impl Definition for ItemAge {
     const DOC: &str =
         "seconds from a date that the item carries, or from its newest metadata event (item.timestamp), to the ranking";
     const OF_FIELDS_ALONE: bool = false;
-    const KEYS: &[(&str, &str)] = &[(
-        "source",
-        "an item field with epoch seconds or an ISO 8601 date and time with a zone, or `item.timestamp`: the time of the item's newest metadata event",
-    )];
+    #[rustfmt::skip] // a line for each key
+    const KEYS: &[Key] = &[
+        key("source", "", "an item field with epoch seconds or an ISO 8601 date and time with a zone, or `item.timestamp`: the time of the item's newest metadata event"),
+    ];
 
     fn read(section: &Section<'_>) -> Option<Self> {
         ignored_scope(section, Some(&Entity::Item));

@@ -2,6 +2,7 @@
 
 use super::scope::ignored_scope;
 use super::{Definition, Entity, Source, reference};
+use crate::schema::{Key, key};
 use crate::section::Section;
 
 /// A part of a local date and time.
@@ -44,15 +45,10 @@ impl Definition for LocalTime {
     const EXAMPLE: &str = "{name: hour, type: local_time, source: ranking.localts, parse: time_of_day}";
     const DOC: &str = "a part of the visitor's local date and time: day_of_week, time_of_day, day_of_month, month_of_year, year, second";
     const OF_FIELDS_ALONE: bool = true;
-    const KEYS: &[(&str, &str)] = &[
-        (
-            "source",
-            "a ranking field with an ISO 8601 date and time with a zone, or `ranking.timestamp`: the ranking's own time in UTC",
-        ),
-        (
-            "parse",
-            "the part that is read: `day_of_week`, `time_of_day`, `day_of_month`, `month_of_year`, `year` or `second`",
-        ),
+    #[rustfmt::skip] // a line for each key
+    const KEYS: &[Key] = &[
+        key("source", "", "a ranking field with an ISO 8601 date and time with a zone, or `ranking.timestamp`: the ranking's own time in UTC"),
+        key("parse", "", "the part that is read: `day_of_week`, `time_of_day`, `day_of_month`, `month_of_year`, `year` or `second`"),
     ];
 
     fn read(section: &Section<'_>) -> Option<Self> {

@@ -2,6 +2,7 @@
 
 use super::Definition;
 use super::scope::ignored_scope;
+use crate::schema::{Key, key};
 use crate::section::Section;
 
 /// The shown position in training, a constant when serving.
@@ -17,7 +18,10 @@ impl Definition for Position {
     const DOC: &str =
         "the shown position in training, the given constant when serving, so that a model can unlearn position bias";
     const OF_FIELDS_ALONE: bool = false;
-    const KEYS: &[(&str, &str)] = &[("position", "the position that every item has when serving, from 0")];
+    #[rustfmt::skip] // a line for each key
+    const KEYS: &[Key] = &[
+        key("position", "", "the position that every item has when serving, from 0"),
+    ];
 
     fn read(section: &Section<'_>) -> Option<Self> {
         ignored_scope(section, None);

@@ -2,6 +2,7 @@
 
 use super::counting::{HOUR, bucket, interaction, windows};
 use super::{Definition, RateScope, Source};
+use crate::schema::{Key, key};
 use crate::section::Section;
 use std::time::Duration;
 
@@ -28,20 +29,15 @@ impl Definition for Rate {
     const DOC: &str = "one kind of interaction per another, such as the click-through rate, a column per period";
     const USUAL_REFRESH: Duration = HOUR;
     const OF_FIELDS_ALONE: bool = false;
-    const KEYS: &[(&str, &str)] = &[
-        ("top", "type of the interactions that are counted"),
-        ("bottom", "type of those that they are divided by, such as `impression`"),
-        ("bucket", "length of a bucket of time"),
-        ("periods", "lengths of the periods in buckets, a column each"),
-        (
-            "scope",
-            "what has a counter of its own: `item`, each value of `item.<field>`, or an item within one value of `ranking.<field>`",
-        ),
-        ("normalize", "draws rates of few counts towards the rate of all items"),
-        (
-            "normalize.weight",
-            "how strongly: as if there were this many more `top` interactions, at the rate of all items",
-        ),
+    #[rustfmt::skip] // a line for each key
+    const KEYS: &[Key] = &[
+        key("top", "", "type of the interactions that are counted"),
+        key("bottom", "", "type of those that they are divided by, such as `impression`"),
+        key("bucket", "", "length of a bucket of time"),
+        key("periods", "", "lengths of the periods in buckets, a column each"),
+        key("scope", "", "what has a counter of its own: `item`, each value of `item.<field>`, or an item within one value of `ranking.<field>`"),
+        key("normalize", "none", "draws rates of few counts towards the rate of all items"),
+        key("normalize.weight", "", "how strongly: as if there were this many more `top` interactions, at the rate of all items"),
     ];
 
     fn read(section: &Section<'_>) -> Option<Self> {

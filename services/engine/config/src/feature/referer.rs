@@ -1,6 +1,7 @@
 //! `referer`: the mediums that a visitor came from.
 
 use super::{Definition, Entity, Source, Visitor, source};
+use crate::schema::{Key, key};
 use crate::section::Section;
 
 /// Kinds of sites that a visitor can come from, in the order of the columns of `referer`.
@@ -20,12 +21,10 @@ impl Definition for Referer {
     const EXAMPLE: &str = "{name: came_from, type: referer, source: ranking.referer, scope: session}";
     const DOC: &str = "the mediums a visitor came from: unknown, search, internal, social, email, paid, a column each";
     const OF_FIELDS_ALONE: bool = false;
-    const KEYS: &[(&str, &str)] = &[
-        (
-            "field",
-            "a field of the ranking, the user or interactions, such as `ranking.referer` or `interaction:click.referer`",
-        ),
-        ("scope", "for whom mediums are remembered: `session` or `user`"),
+    #[rustfmt::skip] // a line for each key
+    const KEYS: &[Key] = &[
+        key("field", "", "a field of the ranking, the user or interactions, such as `ranking.referer` or `interaction:click.referer`"),
+        key("scope", "", "for whom mediums are remembered: `session` or `user`"),
     ];
 
     fn read(section: &Section<'_>) -> Option<Self> {

@@ -2,6 +2,7 @@
 
 use super::{Definition, Source, source};
 use crate::error::shown;
+use crate::schema::{Key, key};
 use crate::section::Section;
 use crate::value::Value;
 use std::collections::HashSet;
@@ -32,12 +33,10 @@ impl Definition for Text {
     const DOC: &str =
         "a category: one column with its position among the known values (index), or one column per value (onehot)";
     const OF_FIELDS_ALONE: bool = true;
-    const KEYS: &[(&str, &str)] = &[
-        (
-            "encode",
-            "`index`: one column with the position among `values`; `onehot`: one column per value. A warning asks for it where it is left out",
-        ),
-        ("values", "the known values, in order"),
+    #[rustfmt::skip] // a line for each key
+    const KEYS: &[Key] = &[
+        key("encode", "", "`index`: one column with the position among `values`; `onehot`: one column per value. A warning asks for it where it is left out"),
+        key("values", "", "the known values, in order"),
     ];
 
     fn read(section: &Section<'_>) -> Option<Self> {

@@ -1,6 +1,7 @@
 //! `time_diff`: seconds from a field of epoch seconds to the time of the ranking.
 
 use super::{Definition, Source, source};
+use crate::schema::{Key, key};
 use crate::section::Section;
 
 /// Seconds from a field of epoch seconds to the ranking.
@@ -15,10 +16,10 @@ impl Definition for TimeDiff {
     const EXAMPLE: &str = "{name: since_release, type: time_diff, field: item.released}";
     const DOC: &str = "seconds from a field of epoch seconds to the time of the ranking";
     const OF_FIELDS_ALONE: bool = false;
-    const KEYS: &[(&str, &str)] = &[(
-        "field",
-        "the field with epoch seconds or an ISO 8601 date and time with a zone: `item.x`, `user.x` or `ranking.x`",
-    )];
+    #[rustfmt::skip] // a line for each key
+    const KEYS: &[Key] = &[
+        key("field", "", "the field with epoch seconds or an ISO 8601 date and time with a zone: `item.x`, `user.x` or `ranking.x`"),
+    ];
 
     fn read(section: &Section<'_>) -> Option<Self> {
         source::scoped(section).map(|source| Self { source })

@@ -2,6 +2,7 @@
 
 use super::scope::ignored_scope;
 use super::{Definition, Entity, Source, reference};
+use crate::schema::{Key, key};
 use crate::section::Section;
 
 /// What a user agent says of the visitor's device; one column a value.
@@ -33,9 +34,10 @@ impl Definition for UserAgent {
     const EXAMPLE: &str = "{name: platform, type: ua, source: ranking.ua, field: platform}";
     const DOC: &str = "what the user agent says about the visitor: platform, os, browser or bot, a column per value";
     const OF_FIELDS_ALONE: bool = true;
-    const KEYS: &[(&str, &str)] = &[
-        ("source", "the field with the user agent: `ranking.x`, such as `ranking.ua`, or `user.x`"),
-        ("field", "what is read of it: `platform`, `os`, `browser` or `bot`"),
+    #[rustfmt::skip] // a line for each key
+    const KEYS: &[Key] = &[
+        key("source", "", "the field with the user agent: `ranking.x`, such as `ranking.ua`, or `user.x`"),
+        key("field", "", "what is read of it: `platform`, `os`, `browser` or `bot`"),
     ];
 
     fn read(section: &Section<'_>) -> Option<Self> {

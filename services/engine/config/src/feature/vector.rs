@@ -3,6 +3,7 @@
 use super::{Definition, Source, source};
 use crate::error::shown;
 use crate::nearest::nearest;
+use crate::schema::{Key, key};
 use crate::section::Section;
 use crate::value::Value;
 
@@ -59,10 +60,10 @@ impl Definition for Vector {
     const EXAMPLE: &str = "{name: sizes, type: vector, field: item.sizes, reduce: [min, max, vector3]}";
     const DOC: &str = "a list of numbers, reduced to a few: first, last, min, max, random, avg, sum, size, euclidean_distance, vectorN";
     const OF_FIELDS_ALONE: bool = true;
-    const KEYS: &[(&str, &str)] = &[(
-        "reduce",
-        "what the list is reduced to: `first`, `last`, `min`, `max`, `random`, `avg`, `sum`, `size`, `euclidean_distance`, `vectorN` (the first N elements)",
-    )];
+    #[rustfmt::skip] // a line for each key
+    const KEYS: &[Key] = &[
+        key("reduce", "", "what the list is reduced to: `first`, `last`, `min`, `max`, `random`, `avg`, `sum`, `size`, `euclidean_distance`, `vectorN` (the first N elements)"),
+    ];
 
     fn read(section: &Section<'_>) -> Option<Self> {
         let source = source::scoped(section);

@@ -2,6 +2,7 @@
 
 use super::counting::{bucket, interaction, windows};
 use super::{Definition, Scope, Source};
+use crate::schema::{Key, key};
 use crate::section::Section;
 use std::time::Duration;
 
@@ -24,15 +25,13 @@ impl Definition for WindowCount {
     const EXAMPLE: &str = "{name: recent_clicks, type: window_count, interaction: click, scope: item, bucket_size: 24h, windows: [7, 30]}";
     const DOC: &str = "the number of interactions in the last N buckets of time, a column per window of N";
     const OF_FIELDS_ALONE: bool = false;
-    const KEYS: &[(&str, &str)] = &[
-        ("interaction", "type of the interactions that are counted"),
-        ("bucket_size", "length of a bucket of time"),
-        ("windows", "lengths of the windows in buckets, a column each"),
-        ("count", "accepted, and has no effect"),
-        (
-            "scope",
-            "what has a counter of its own: `item`, `user`, `session`, `global` (one counter), each value of `item.<field>`, or an item within one value of `ranking.<field>`",
-        ),
+    #[rustfmt::skip] // a line for each key
+    const KEYS: &[Key] = &[
+        key("interaction", "", "type of the interactions that are counted"),
+        key("bucket_size", "", "length of a bucket of time"),
+        key("windows", "", "lengths of the windows in buckets, a column each"),
+        key("count", "", "accepted, and has no effect"),
+        key("scope", "", "what has a counter of its own: `item`, `user`, `session`, `global` (one counter), each value of `item.<field>`, or an item within one value of `ranking.<field>`"),
     ];
 
     fn read(section: &Section<'_>) -> Option<Self> {

@@ -90,9 +90,6 @@ fn auth(section: Section<'_>) -> (Option<String>, Option<Secret>) {
 fn cache(section: Section<'_>) -> Cache {
     let default = Cache::default();
     let ttl = section.get("ttl");
-    if ttl.is_none() {
-        section.leaves_out("ttl", &default.ttl);
-    }
     let cache = Cache {
         max_size: section.or("maxSize", default.max_size, |value| value.whole(0..=1_000_000_000)),
         ttl_given: ttl.is_some(),

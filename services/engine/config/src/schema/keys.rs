@@ -1,4 +1,5 @@
-//! What each key of a configuration is for: editors show it, and the tables of docs/configuration.md and docs/http.md are made of it.
+//! What each key of a configuration is for: editors show it, and tables of docs/configuration.md, docs/features.md and docs/http.md are
+//! made of it.
 //!
 //! Keys of one type of feature stand with that type. [`document`](super::document) looks up the rest here, by the names on the way to
 //! a key and the words under `type`.
@@ -6,9 +7,10 @@
 /// The keys of a section that go into one table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Keys {
-    /// Names on the way to the section, with dots; then, in parentheses, the word under `type` that they are for. Nothing is the whole
-    /// configuration.
-    pub section: &'static str,
+    /// Names on the way to the section, with dots; empty for the whole configuration.
+    pub path: &'static str,
+    /// The word under its `type`, where the keys are for one type alone.
+    pub of_type: Option<&'static str>,
     /// Its keys, in the order of the table.
     pub keys: &'static [Key],
 }
@@ -22,26 +24,14 @@ pub struct Key {
     /// must be there.
     pub absent: &'static str,
     /// What it is for, in Markdown, from a small letter on and without a dot at its end. The tables leave out a key that is accepted and
-    /// has no effect, and a mapping that is made of defaults.
+    /// has no effect, and a mapping whose keys have rows of their own.
     pub text: &'static str,
 }
 
-impl Keys {
-    /// Names on the way to the section.
-    pub(super) fn path(&self) -> &'static str {
-        self.section.split_once('(').map_or(self.section, |(path, _)| path)
-    }
-
-    /// The word under `type` that it is for, if it is for one alone.
-    pub(super) fn kind(&self) -> Option<&'static str> {
-        self.section.split_once('(').map(|(_, kind)| kind.trim_end_matches(')'))
-    }
-}
-
-/// How the text of a key begins that does nothing.
+/// Beginning of the text of a key that does nothing.
 pub const NO_EFFECT: &str = "accepted, and has no effect";
 
-const fn key(name: &'static str, absent: &'static str, text: &'static str) -> Key {
+pub(crate) const fn key(name: &'static str, absent: &'static str, text: &'static str) -> Key {
     Key { name, absent, text }
 }
 
@@ -49,7 +39,8 @@ const fn key(name: &'static str, absent: &'static str, text: &'static str) -> Ke
 #[rustfmt::skip] // a line for each key
 pub const KEYS: &[Keys] = &[
     Keys {
-        section: "",
+        path: "",
+        of_type: None,
         keys: &[
             key("state", "memory", "[where values and models are kept](#state)"),
             key("train", "where the state is", "[where click-throughs are kept](#train)"),
@@ -62,7 +53,8 @@ pub const KEYS: &[Keys] = &[
         ],
     },
     Keys {
-        section: "api",
+        path: "api",
+        of_type: None,
         keys: &[
             key("host", "", "the address that the server listens at; `0.0.0.0` is all addresses, those of IPv6 too"),
             key("port", "", "the port that the server listens at"),
@@ -78,12 +70,13 @@ pub const KEYS: &[Keys] = &[
         ],
     },
     Keys {
-        section: "api.limits",
+        path: "api.limits",
+        of_type: None,
         keys: &[
             key("maxBodyBytes", "", "size of a body (32 MiB), also after decoding. Beyond it: 413. All bodies over 64 KiB that arrive share memory for four bodies of this size, at least 128 MiB. Decoded bodies share as much as four of this size. A body without room waits, then gets 503"),
             key("maxItemsPerRequest", "", "items of a request, also texts and documents. Beyond it: 400; a larger `count` of `/recommend` counts as the limit"),
             key("maxEventsPerBatch", "", "events of a request to `/feedback`. Beyond it: 413"),
-            key("maxConcurrentRequests", "", "requests that run at a time. Beyond it: 503 with `Retry-After`, at once. A request whose body still arrives does not count. As many bodies may arrive at a time, and 4 times as many of at most 64 KiB each. Each holds in memory what has arrived of it"),
+            key("maxConcurrentRequests", "", "requests that run at a time. Beyond it: 503 with `Retry-After`, at once. A request whose body still arrives does not count: the same number of bodies may arrive at a time, and 4 times that number of at most 64 KiB each. What has arrived of them is in memory"),
             key("maxConnections", "", "open connections. Beyond it: connections that wait for their clients are closed, see [Connections](http.md#connections)"),
             key("requestTimeout", "", "the time that a body has to arrive (beyond it: 408), and then `/feedback` and text models to finish (beyond it: 503)"),
             key("textTimeout", "", "the time that text models have within a rank request. Beyond it values are [missing](text-models.md#models-of-texts)"),
@@ -91,7 +84,8 @@ pub const KEYS: &[Keys] = &[
         ],
     },
     Keys {
-        section: "api.page",
+        path: "api.page",
+        of_type: None,
         keys: &[
             key("enabled", "`true` in `serve` and `standalone`, `false` in `rank-server`", "switches the page on. Other programs have no page"),
             key("sample", "", "newest rank requests of each model that the server keeps in memory, at most 1,000; 0 keeps none"),
@@ -104,20 +98,23 @@ pub const KEYS: &[Keys] = &[
         ],
     },
     Keys {
-        section: "state",
+        path: "state",
+        of_type: None,
         keys: &[
             key("type", "", "`memory`: everything ends with the process. `file`: a folder. `redis`: a server that processes share"),
         ],
     },
     Keys {
-        section: "state(file)",
+        path: "state",
+        of_type: Some("file"),
         keys: &[
             key("path", "", "a folder for values, click-throughs and models"),
             key("format", "", "how values are written: `binary` or `json`. Both are read"),
         ],
     },
     Keys {
-        section: "state(redis)",
+        path: "state",
+        of_type: Some("redis"),
         keys: &[
             key("host", "required without `nodes`", "a server of version 6.0 or newer (tests use 6.2 and 7.0)"),
             key("port", "required without `nodes`", "its port, usually 6379"),
@@ -138,9 +135,9 @@ pub const KEYS: &[Keys] = &[
             key("timeout.connect", "", "limit for connecting"),
             key("timeout.command", "", "limit for an answer. A ranking waits up to this long for each of its two reads, and then keeps the incoming order: with a long limit, visitors wait when Redis is slow. After five rankings in a row got no answer in time, rankings no longer wait, until Redis answers again"),
             key("timeout.socket", "", "limit for a connection without a sign of life"),
-            key("db", "the four below", "databases of the server. A cluster has only one, so there `db` has no effect, and a warning says so"),
+            key("db", "the three below", "databases of the server. A cluster has only one, so there `db` has no effect, and a warning says so"),
             key("db.state", "", "database of values and joins"),
-            key("db.values", "", "it has no effect"),
+            key("db.values", "", "accepted, and has no effect"),
             key("db.rankings", "", "database of click-throughs"),
             key("db.models", "", "database of models"),
             key("format", "", "how values are written: `binary` or `json`. Both are read"),
@@ -155,40 +152,38 @@ pub const KEYS: &[Keys] = &[
         ],
     },
     Keys {
-        section: "train",
+        path: "train",
+        of_type: None,
         keys: &[
             key("type", "", "`file`, `s3`, `redis`; `memory`: click-throughs are compressed in memory, and beyond 1 GiB the oldest are dropped; `discard`: they are not kept"),
         ],
     },
     Keys {
-        section: "train(file)",
+        path: "train",
+        of_type: Some("file"),
         keys: &[
             key("path", "", "a folder"),
             key("format", "", "how parts are written: `binary` or `json`. Both are read"),
         ],
     },
     Keys {
-        section: "train(redis)",
+        path: "train",
+        of_type: Some("redis"),
         keys: &[
             key("ttl", "", "how long a part is kept"),
             key("db", "`{rankings: 2}`", "the number of the database that holds click-throughs, or a mapping with `rankings`. Other keys of the mapping have no effect"),
             key("format", "", "how parts are written: `binary` or `json`. Both are read"),
             key("timeout.command", "", "limit for an answer"),
             key("cache", "", "accepted, and has no effect: click-throughs need none"),
-            key("cache.maxSize", "", "accepted, and has no effect: click-throughs need none"),
-            key("cache.clientTracking", "", "accepted, and has no effect: click-throughs need none"),
-            key("cache.ttl", "", "accepted, and has no effect: click-throughs need none"),
             key("pipeline", "", "accepted, and has no effect: click-throughs need none"),
-            key("pipeline.maxSize", "", "accepted, and has no effect: click-throughs need none"),
-            key("pipeline.flushPeriod", "", "accepted, and has no effect: click-throughs need none"),
-            key("pipeline.enabled", "", "accepted, and has no effect: click-throughs need none"),
             key("db.state", "", "accepted, and has no effect: click-throughs lie in `rankings`"),
             key("db.values", "", "accepted, and has no effect: click-throughs lie in `rankings`"),
             key("db.models", "", "accepted, and has no effect: click-throughs lie in `rankings`"),
         ],
     },
     Keys {
-        section: "train(s3)",
+        path: "train",
+        of_type: Some("s3"),
         keys: &[
             key("bucket", "", "the bucket's name; it must exist"),
             key("prefix", "", "a folder in the bucket, which several processes may share"),
@@ -204,10 +199,10 @@ pub const KEYS: &[Keys] = &[
         ],
     },
     Keys {
-        section: "source",
+        path: "source",
+        of_type: None,
         keys: &[
             key("type", "", "`file`, `kafka`, `pulsar` or `kinesis`"),
-            key("topic", "", "what events are read from"),
             key("offset", "", "where the first read begins: `earliest`, `latest` (what arrives from now on), `ts=` and a Unix time or ISO 8601, `last=` and a duration before now"),
             key("format", "", "`json`, or enriched events of Snowplow: `snowplow:tsv` (also `snowplow`), `snowplow:json` ([snowplow.md](snowplow.md))"),
             key("deadLetter", "none", "where messages go that are not events"),
@@ -216,7 +211,8 @@ pub const KEYS: &[Keys] = &[
         ],
     },
     Keys {
-        section: "source(file)",
+        path: "source",
+        of_type: Some("file"),
         keys: &[
             key("path", "required, or `--data`; `serve` needs neither", "a file, or a folder whose `.json`, `.jsonl` and `.ndjson` files (with `snowplow:tsv`, `.tsv` files) are read, plain or with `.gz`, `.zst`, `.zstd`. Option `--data`"),
             key("offset", "", "the time of the first event that is read: `earliest`, `ts=` and a Unix time or ISO 8601, `last=` and a duration before now; `latest` reads nothing of files. Option `--offset`"),
@@ -225,16 +221,18 @@ pub const KEYS: &[Keys] = &[
         ],
     },
     Keys {
-        section: "source(kafka)",
+        path: "source",
+        of_type: Some("kafka"),
         keys: &[
             key("brokers", "", "`[\"host:9092\", ...]`"),
-            key("topic", "", "the topic"),
+            key("topic", "", "the topic that events are read from"),
             key("groupId", "", "the consumer group. Its offsets follow what is committed, for the broker's tools. A reader begins at the position that lies with the state"),
             key("options", "none", "settings of librdkafka, such as `security.protocol`, `sasl.mechanism`, `sasl.username`, `sasl.password`, `ssl.ca.location`, `session.timeout.ms`, or of the Java client, which are [translated](compatibility.md#options-of-kafka-and-pulsar). One that neither knows is refused with its name; those that positions and rebalancing rest on are fixed, with a warning"),
         ],
     },
     Keys {
-        section: "source(pulsar)",
+        path: "source",
+        of_type: Some("pulsar"),
         keys: &[
             key("serviceUrl", "", "`pulsar://host:6650` or `pulsar+ssl://host:6651`; several hosts are separated by commas"),
             key("adminUrl", "", "`http://host:8080`; not used: `serviceUrl` is enough"),
@@ -245,7 +243,8 @@ pub const KEYS: &[Keys] = &[
         ],
     },
     Keys {
-        section: "source(kinesis)",
+        path: "source",
+        of_type: Some("kinesis"),
         keys: &[
             key("region", "", "the stream's region, such as `us-east-1`"),
             key("topic", "", "the name of the stream"),
@@ -253,21 +252,15 @@ pub const KEYS: &[Keys] = &[
         ],
     },
     Keys {
-        section: "models",
+        path: "models",
+        of_type: None,
         keys: &[
             key("type", "", "`lambdamart`, `als`, `trending` or `semantic`; `shuffle`: chance; `noop`: the incoming order"),
             key("version", "none: the current version is served", "the id of the version that is served instead of the current one"),
             key("keepVersions", "", "how many of the newest versions are kept. The current one, the one before it and `version` are always kept"),
             key("excludeSeen", "`false`", "of `als`, `trending`, `semantic`: `true`, or a list of types of interaction, leaves out items with which the visitor had such an interaction, see [recommendations.md](recommendations.md#leave-out-what-a-visitor-took)"),
             key("store", "none", "accepted, and has no effect: upstream's index of neighbours, of `als` and `semantic`"),
-            key("store.type", "", "accepted, and has no effect: `hnsw` or `qdrant`"),
-            key("store.m", "none", "accepted, and has no effect: a setting of `hnsw`"),
-            key("store.ef", "none", "accepted, and has no effect: a setting of `hnsw`"),
-            key("store.endpoint", "", "accepted, and has no effect: a setting of `qdrant`"),
-            key("store.size", "", "accepted, and has no effect: a setting of `qdrant`"),
-            key("store.collection", "", "accepted, and has no effect: a setting of `qdrant`"),
-            key("store.distance", "", "accepted, and has no effect: a setting of `qdrant`"),
-            key("selector", "all", "which click-throughs the model learns from, by one of the keys of a selector"),
+            key("selector", "all", "which click-throughs the model learns from (`semantic`: is measured by). Give one of the kinds below; `and` and `or` combine several"),
             key("selector.accept", "none", "`true`: all; `false`: none"),
             key("selector.rankingField", "required with `value`", "click-throughs whose ranking has `value` in this field"),
             key("selector.value", "required with `rankingField`", "a text, or a list of which one has to match"),
@@ -281,14 +274,15 @@ pub const KEYS: &[Keys] = &[
             key("selector.not", "none", "click-throughs that this selector does not accept"),
             key("qualityGate", "defaults", "what a new version must reach before `training-job` makes it current"),
             key("qualityGate.margin", "", "how much worse than the running version a new version may be; `training-job` does not publish a worse one"),
-            key("qualityGate.metric", "the first of `eval`; `HIT@10` for recommenders", "of `lambdamart`: the metric of `eval` by which `training-job` compares a new version"),
+            key("qualityGate.metric", "the first of `eval`", "of `lambdamart`: the metric of `eval` by which `training-job` compares a new version. Recommenders are compared by `HIT@10`"),
             key("qualityGate.weighted", "`false`", "of `lambdamart`: `true` compares the metric with clicks weighted by the examination of their positions ([evaluation.md](evaluation.md#weighted-figures))"),
             key("qualityGate.arm", "none", "with `weighted`: a ranking field that tells rankers apart, or `FIELD=VALUE` of lists in random order"),
             key("qualityGate.context", "none", "with `weighted`: a ranking field, such as the query. Positions of an item are compared only within one value of it"),
         ],
     },
     Keys {
-        section: "models(lambdamart)",
+        path: "models",
+        of_type: Some("lambdamart"),
         keys: &[
             key("features", "", "names of features"),
             key("weights", "none", "relevance of each type of interaction (below 0 counts as 0). An item's label is the largest weight of its interactions. Without weights, labels come from `items[].label` of rankings. The gain of NDCG (2^label - 1) does not grow beyond a label of 100"),
@@ -311,13 +305,15 @@ pub const KEYS: &[Keys] = &[
         ],
     },
     Keys {
-        section: "models(shuffle)",
+        path: "models",
+        of_type: Some("shuffle"),
         keys: &[
             key("maxPositionChange", "", "how far an item may drift from its position"),
         ],
     },
     Keys {
-        section: "models(als)",
+        path: "models",
+        of_type: Some("als"),
         keys: &[
             key("interactions", "", "types of interaction"),
             key("factors", "", "numbers in the vector of an item"),
@@ -329,7 +325,8 @@ pub const KEYS: &[Keys] = &[
         ],
     },
     Keys {
-        section: "models(trending)",
+        path: "models",
+        of_type: Some("trending"),
         keys: &[
             key("weights", "", "a list of types of interaction, each with its weight, decay and window"),
             key("weights.interaction", "", "a type of interaction"),
@@ -339,7 +336,8 @@ pub const KEYS: &[Keys] = &[
         ],
     },
     Keys {
-        section: "models(semantic)",
+        path: "models",
+        of_type: Some("semantic"),
         keys: &[
             key("encoder", "", "what gives items their embeddings"),
             key("encoder.type", "", "`bert` (a text model; also `transformer`, `bi-encoder`) or `csv` (a file)"),
@@ -353,7 +351,8 @@ pub const KEYS: &[Keys] = &[
         ],
     },
     Keys {
-        section: "inference",
+        path: "inference",
+        of_type: None,
         keys: &[
             key("type", "", "`bi-encoder` (texts become embeddings; also `bert`, `transformer`) or `cross-encoder` (pairs of query and text become scores)"),
             key("model", "", "`<namespace>/<model>`, `file:///<folder>` or `s3://<bucket>/<prefix>/`"),
@@ -363,7 +362,8 @@ pub const KEYS: &[Keys] = &[
         ],
     },
     Keys {
-        section: "core",
+        path: "core",
+        of_type: None,
         keys: &[
             key("clickthrough", "defaults", "how rankings are joined with what follows"),
             key("clickthrough.maxSessionLength", "", "how long a ranking without new interactions stays open for them"),
@@ -376,11 +376,12 @@ pub const KEYS: &[Keys] = &[
             key("import", "none", "accepted, and has no effect: upstream's settings of imports"),
             key("tracking", "defaults", "what upstream reports to its makers; nothing is sent anywhere"),
             key("tracking.analytics", "", "`false` switches off `--print-analytics` of `import`, `train`, `serve` and `standalone`, which prints what could be counted about their use. Nothing is sent anywhere"),
-            key("tracking.errors", "", "it has no effect: nothing is sent anywhere"),
+            key("tracking.errors", "", "accepted, and has no effect: nothing is sent anywhere"),
         ],
     },
     Keys {
-        section: "features",
+        path: "features",
+        of_type: None,
         keys: &[
             key("name", "", "a unique name; columns and explanations carry it"),
             key("type", "", "what is computed"),
