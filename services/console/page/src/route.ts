@@ -35,8 +35,9 @@ export function change(params: Record<string, string | undefined>, replace = fal
   clearTimeout(writing);
   if (replace) {
     route.value = parse(next);
-    // browsers refuse an address that changes with each repetition of a key
-    writing = setTimeout(() => history.replaceState(null, "", next), CALM);
+    const last = location.hash;
+    // browsers refuse an address that changes with each repetition of a key; one that another link has changed meanwhile stays
+    writing = setTimeout(() => location.hash === last && history.replaceState(null, "", next), CALM);
   } else location.hash = next;
 }
 
