@@ -84,6 +84,8 @@ export class Visitor {
 
   /** What axe finds, and a view that is wider than its window. */
   async accessible(page, view) {
+    // what is dimmed while it is asked for again has less contrast
+    await page.waitForFunction(() => !document.querySelector("[aria-busy=true]") && document.getAnimations().length === 0);
     await page.evaluate(AXE);
     const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
     const serious = violations.filter(({ impact }) => ["serious", "critical"].includes(impact));
