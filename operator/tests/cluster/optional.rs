@@ -51,7 +51,7 @@ async fn define(cluster: &Cluster, api: OptionalApi) -> String {
     await_condition(definitions, &name, conditions::is_crd_established()).await.unwrap();
     // the API server lists it a little later, and an operator looks once when it starts
     let end = Instant::now() + PATIENCE;
-    while !Discovery::default().apis(&cluster.client).await.unwrap().has(api) {
+    while !Discovery::default().apis(&cluster.client).await.is_ok_and(|apis| apis.has(api)) {
         assert!(Instant::now() < end, "{name} is not served");
         tokio::time::sleep(PAUSE).await;
     }

@@ -1,4 +1,4 @@
-//! What is told of trainings.
+//! What a status says about trainings.
 
 use super::*;
 
@@ -24,7 +24,7 @@ fn servers_are_looked_at_soon_while_a_version_is_new_and_not_served() {
     assert!(!awaits_servers(&with("v2", "v1", json!("v1"), ended), now), "another one is pinned");
     assert!(
         !awaits_servers(&with("v2", "v1", Value::Null, now - minutes(3)), now),
-        "somebody went back to another one"
+        "another one was made current meanwhile"
     );
 }
 
